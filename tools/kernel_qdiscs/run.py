@@ -68,8 +68,9 @@ def cases():
 def arrivals(scenario):
     """(time in ns, flow, size, TOS) in the order of times, and of trains at one time."""
     found = []
-    for place, (flow, size, tos, start, gap, count) in enumerate(scenario["trains"]):
-        found += [(START + (start + i * gap) * 1000, place, flow, size, tos) for i in range(count)]
+    for place, (flow, size, tos, start, gap, count, burst) in enumerate(scenario["trains"]):
+        times = [start + i // burst * gap + i % burst * 10 for i in range(count)]
+        found += [(START + at * 1000, place, flow, size, tos) for at in times]
     return [(at, flow, size, tos) for at, _, flow, size, tos in sorted(found)]
 
 
@@ -155,7 +156,7 @@ def module(work, name, to):
 def init(scenarios, discs):
     """The guest's init script."""
     lines = ["#!/bin/busybox sh", "/bin/busybox mkdir -p /proc /sys /dev /tmp /out", "/bin/busybox mount -t proc proc /proc",
-             "/bin/busybox mount -t sysfs sys /sys", "/bin/busybox mount -t devtmpfs dev /dev", "b=/bin/busybox", "cd /lib/q",
+             "/bin/busybox mount -t sysfs sys /sys", "/bin/busybox mount -t devtmpfs dev /dev", "b=/bin/busybox", 'r() { "$@" || echo "FAILED $*"; }', "cd /lib/q",
              "$b dmesg -n 7", "$b insmod dummy.ko numdummies=0", "$b insmod replay.ko", "/bin/ip link add n0 mtu 1486 type dummy",
              "/bin/tc qdisc replace dev n0 root fq_codel", "echo 1 > /proc/narrows_forget", "/bin/tc qdisc del dev n0 root"]
     loaded = []
@@ -163,18 +164,18 @@ def init(scenarios, discs):
         for name in disc["kernel"]:
             if name not in loaded:
                 loaded.append(name)
-                lines.append(f"$b insmod {name}.ko || echo FAILED {name}")
+                lines.append(f"r $b insmod {name}.ko")
     for disc in discs:
         for scenario in scenarios:
             case = f"{disc['name']}.{scenario['name']}"
             lines.append(f"$b cat /jobs/{case} > /proc/narrows")
-            lines.append(f"/bin/ip link set n0 txqueuelen {disc['txqueuelen']}")
+            lines.append(f"r /bin/ip link set n0 txqueuelen {disc['txqueuelen']}")
             text = disc["tc"].format(rate80=scenario["rate"] * 8 // 10)
-            lines.append(f"/bin/tc qdisc add dev n0 root handle 1: {text} || echo FAILED {case}")
+            lines.append(f"r /bin/tc qdisc add dev n0 root handle 1: {text}")
             if "class" in disc:
                 flows = sorted({train[0] for train in scenario["trains"]})
-                lines += [f"/bin/tc class add dev n0 parent 1: classid 1:{f + 1:x} {disc['name']} {disc['class']}" for f in flows]
-            lines += [f"$b cat /proc/narrows > /out/{case} || echo FAILED run {case}", "/bin/tc qdisc del dev n0 root"]
+                lines += [f"r /bin/tc class add dev n0 parent 1: classid 1:{f + 1:x} {disc['name']} {disc['class']}" for f in flows]
+            lines += [f"r $b cat /proc/narrows > /out/{case}", "r /bin/tc qdisc del dev n0 root"]
     lines += ["$b stty -F /dev/ttyS1 raw -echo", "cd /out", "$b tar c . | $b gzip -1 > /dev/ttyS1", "$b sync", "$b sleep 1", "$b poweroff -f"]
     return "\n".join(lines) + "\n"
 
