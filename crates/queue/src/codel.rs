@@ -294,12 +294,12 @@ impl Codel {
         Verdict::Drop(DropReason::Early)
     }
 
-    /// Notes that no packet is left for the present dequeue.
+    /// Notes that no packet is left for the present dequeue (RFC 8289, section 5.6: an empty queue is not above the
+    /// target). The drop that began the dropping state is the only one that leaves the state on.
     pub fn ran_empty(&mut self) {
         match core::mem::take(&mut self.pending) {
             Pending::Began => self.first_above = None,
-            Pending::Dropped => (self.first_above, self.dropping) = (None, false),
-            Pending::Nothing => self.dropping = false,
+            Pending::Dropped | Pending::Nothing => (self.first_above, self.dropping) = (None, false),
         }
     }
 
