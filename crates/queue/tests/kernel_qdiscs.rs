@@ -7,10 +7,10 @@
 
 use core::fmt::Write;
 use core::net::{IpAddr, Ipv4Addr};
-use narrows_queue::registry::{Kind, Param, Params, Value, registry};
+use narrows_queue::registry::{Amount, Kind, Param, Params, Value, registry};
 use narrows_queue::{Dropped, Limit, NO_SUBQUEUE, Queue};
 use narrows_rng::Stream;
-use narrows_units::{Bytes, Duration, Instant, Packets, Rate, SeqNum};
+use narrows_units::{Bytes, Duration, Instant, Packets, Probability, Rate, SeqNum};
 use narrows_wire::{Ecn, Ip, Packet, TcpRepr, Transport};
 use std::collections::BTreeMap;
 
@@ -19,6 +19,9 @@ const ORACLE: &str = include_str!("vectors/kernel_qdiscs.txt");
 /// A discipline and a scenario whose decisions differ from Linux's for a reason that docs/kernel-qdiscs.md explains,
 /// and the largest difference of the median and the 95th percentile of the sojourn time that it may make.
 const DIFFERENCES: &[(&str, &str, f64)] = &[];
+
+/// What the name of a discipline may have after the row's name.
+const VARIANTS: &[&str] = &["_ecn", "_short", "_bytes", "_rate", "_shaped"];
 
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
@@ -125,25 +128,26 @@ fn oracle() -> Oracle {
 }
 
 fn value(param: &Param, text: &str, rate: u64) -> Value {
-    let text = text.replace("{rate80}", &(rate * 8 / 10).to_string());
+    let text = text.replace("{rate80}", &(rate * 8 / 10).to_string()).replace("{rate20}", &(rate / 5).to_string());
     let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
     let whole = || number.parse::<u64>().unwrap();
     match param.kind {
         Kind::Switch { .. } => Value::Switch(text == "on"),
         Kind::Integer { .. } => Value::Integer(whole()),
         Kind::Number { .. } => Value::Number(number.parse().unwrap()),
+        Kind::Probability { .. } => Value::Probability(Probability::clamped(number.parse().unwrap())),
+        Kind::Amount { .. } => Value::Amount(Amount::Bytes(number.parse().unwrap())),
         Kind::Size { .. } => Value::Size(Bytes::new(whole())),
         Kind::Rate { .. } => Value::Rate(Rate::bps(whole())),
         Kind::Time { .. } if unit == "ms" => Value::Time(Duration::from_millis(whole())),
         Kind::Time { .. } => Value::Time(Duration::from_micros(whole())),
         Kind::Choice { words, .. } => Value::Choice(words.iter().find(|word| word.0 == text).unwrap().0),
-        ref other => panic!("{other:?}"),
     }
 }
 
 /// The discipline's queue, with the random numbers that Linux had.
 fn queue(discipline: &Discipline, rate: u64) -> Box<dyn Queue> {
-    let kind = discipline.name.trim_end_matches("_ecn").trim_end_matches("_short").trim_end_matches("_bytes");
+    let kind = VARIANTS.iter().fold(discipline.name, |name, variant| name.strip_suffix(variant).unwrap_or(name));
     let row = registry().iter().find(|row| row.about.name == kind).unwrap();
     let mut params = Params::default();
     for (name, text) in &discipline.settings {
