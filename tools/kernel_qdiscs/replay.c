@@ -82,7 +82,10 @@ EXPORT_SYMBOL(narrows_ktime_get);
 
 static u64 draw(void)
 {
-	return head()->randoms ? randoms()[next_random++ % head()->randoms] : 0;
+	u32 number = next_random++;
+
+	/* job_read() reports a job with too few numbers. */
+	return number < head()->randoms ? randoms()[number] : 0;
 }
 
 void narrows_get_random_bytes(void *to, size_t len)
@@ -324,6 +327,8 @@ static ssize_t job_read(struct file *file, char __user *to, size_t len, loff_t *
 	if (!done) {
 		int err = run();
 
+		if (!err && next_random > head()->randoms)
+			err = -ERANGE;
 		if (err)
 			return err;
 		done = true;

@@ -26,7 +26,6 @@ PACKAGES = [f"linux-image-{IMAGE}", f"linux-headers-{IMAGE}", f"linux-headers-{K
 # Linux's PIE updates first half a second after its creation; with this time, updates come at multiples of 16 ms.
 CREATED = 1_004_000_000
 START = 1_600_000_000
-RANDOMS = 4096
 RENAMED = {
     "ktime_get": "narrows_ktime_get",
     "get_random_bytes": "narrows_get_random_bytes",
@@ -110,7 +109,7 @@ def randoms(count):
 def job(scenario, disc):
     """The input of replay.c."""
     listed = arrivals(scenario)
-    numbers = randoms(RANDOMS)[int(disc.get("skip", 0)):]
+    numbers = randoms(int(disc.get("randoms", 4096)))[int(disc.get("skip", 0)):]
     packed = struct.pack(f"<QQII{len(numbers)}Q", CREATED, scenario["rate"], len(numbers), len(listed), *numbers)
     for at, flow, size, tos in listed:
         band = {0xB8: 0, 0x20: 2}.get(tos & 0xFC, 1)
@@ -170,7 +169,7 @@ def init(scenarios, discs):
             case = f"{disc['name']}.{scenario['name']}"
             lines.append(f"$b cat /jobs/{case} > /proc/narrows")
             lines.append(f"r /bin/ip link set n0 txqueuelen {disc['txqueuelen']}")
-            text = disc["tc"].format(rate80=scenario["rate"] * 8 // 10, rate20=scenario["rate"] // 5)
+            text = disc["tc"].format(rate80=scenario["rate"] * 8 // 10, rate20=scenario["rate"] // 5, rate=scenario["rate"])
             lines.append(f"r /bin/tc qdisc add dev n0 root handle 1: {text}")
             if "class" in disc:
                 flows = sorted({train[0] for train in scenario["trains"]})
