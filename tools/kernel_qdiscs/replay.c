@@ -4,12 +4,12 @@
  *
  * The qdisc modules under test are those of the distribution. Their imports of the clock, of timers and of random
  * numbers are renamed (see run.py) to the functions that this module exports. Each decision is thus taken at an exact
- * virtual time, and with given random numbers.
+ * virtual time, and with the random numbers of our discipline.
  *
  * Use: write a job to /proc/narrows, which sets the clock to the time of creation; create the qdisc with tc; read
  * /proc/narrows, which replays the job. All integers are little-endian.
  *
- *   job:     struct job_head, random numbers (u64 each), struct arrival each
+ *   job:     struct job_head, struct arrival each
  *   result:  struct outcome each, in the order of the arrivals
  */
 #include <linux/etherdevice.h>
@@ -31,8 +31,8 @@
 struct job_head {
 	u64 created;	/* ns: virtual time at which the qdisc is created */
 	u64 rate;	/* b/s of the link below the qdisc */
-	u32 randoms;
-	u32 arrivals;
+	u64 state[4];	/* of the generator of random numbers */
+	u64 arrivals;
 };
 
 struct arrival {
@@ -60,14 +60,13 @@ static u8 *job;
 static size_t job_len;
 static struct outcome *outcomes;
 static bool done;
-static u32 next_random;
+static u64 state[4];
 static struct timer_list *timers[8];
 static u64 watchdog = NEVER;
 static u8 phase;
 
 static struct job_head *head(void) { return (struct job_head *)job; }
-static u64 *randoms(void) { return (u64 *)(job + sizeof(struct job_head)); }
-static struct arrival *arrivals(void) { return (struct arrival *)(randoms() + head()->randoms); }
+static struct arrival *arrivals(void) { return (struct arrival *)(head() + 1); }
 
 static void set_clock(u64 t)
 {
@@ -80,12 +79,19 @@ static void set_clock(u64 t)
 ktime_t narrows_ktime_get(void) { return clock; }
 EXPORT_SYMBOL(narrows_ktime_get);
 
+/* xoshiro256++, as narrows_rng has it. */
 static u64 draw(void)
 {
-	u32 number = next_random++;
+	u64 out = rol64(state[0] + state[3], 23) + state[0];
+	u64 t = state[1] << 17;
 
-	/* job_read() reports a job with too few numbers. */
-	return number < head()->randoms ? randoms()[number] : 0;
+	state[2] ^= state[0];
+	state[3] ^= state[1];
+	state[1] ^= state[2];
+	state[0] ^= state[3];
+	state[2] ^= t;
+	state[3] = rol64(state[3], 45);
+	return out;
 }
 
 void narrows_get_random_bytes(void *to, size_t len)
@@ -313,7 +319,7 @@ static ssize_t job_write(struct file *file, const char __user *from, size_t len,
 	if (n > 0) {
 		job_len = *at;
 		done = false;
-		next_random = 0;
+		memcpy(state, head()->state, sizeof(state));
 		watchdog = NEVER;
 		memset(timers, 0, sizeof(timers));
 		memset(outcomes, 0, JOB_BYTES);
@@ -327,8 +333,6 @@ static ssize_t job_read(struct file *file, char __user *to, size_t len, loff_t *
 	if (!done) {
 		int err = run();
 
-		if (!err && next_random > head()->randoms)
-			err = -ERANGE;
 		if (err)
 			return err;
 		done = true;

@@ -80,8 +80,8 @@ def split_mix(state):
     return state, z ^ (z >> 31)
 
 
-def randoms(count):
-    """The numbers of narrows_rng's Stream::new(1, 0, "oracle", "kernel")."""
+def generator(skip):
+    """The state of narrows_rng's Stream::new(1, 0, "oracle", "kernel") after `skip` numbers."""
     state = 0xCBF29CE484222325
     for text in ("oracle", "kernel"):
         for byte in text.encode() + b"\xff":
@@ -92,25 +92,18 @@ def randoms(count):
     for _ in range(4):
         state, word = split_mix(state)
         s.append(word)
-
-    def turned(x, n):
-        return ((x << n) | (x >> (64 - n))) & MASK
-
-    out = []
-    for _ in range(count):
+    for _ in range(skip):
         a, b, c, d = s
-        out.append((turned((a + d) & MASK, 23) + a) & MASK)
         t = (b << 17) & MASK
         c, d = c ^ a, d ^ b
-        s = [a ^ d, b ^ c, c ^ t, turned(d, 45)]
-    return out
+        s = [a ^ d, b ^ c, c ^ t, ((d << 45) | (d >> 19)) & MASK]
+    return s
 
 
 def job(scenario, disc):
     """The input of replay.c."""
     listed = arrivals(scenario)
-    numbers = randoms(int(disc.get("randoms", 4096)))[int(disc.get("skip", 0)):]
-    packed = struct.pack(f"<QQII{len(numbers)}Q", CREATED, scenario["rate"], len(numbers), len(listed), *numbers)
+    packed = struct.pack("<7Q", CREATED, scenario["rate"], *generator(int(disc.get("skip", 0))), len(listed))
     for at, flow, size, tos in listed:
         band = {0xB8: 0, 0x20: 2}.get(tos & 0xFC, 1)
         packed += struct.pack("<QIHBB", at, flow, size, tos, 255 if "class" in disc else band)
@@ -155,7 +148,7 @@ def module(work, name, to):
 def init(scenarios, discs):
     """The guest's init script."""
     lines = ["#!/bin/busybox sh", "/bin/busybox mkdir -p /proc /sys /dev /tmp /out", "/bin/busybox mount -t proc proc /proc",
-             "/bin/busybox mount -t sysfs sys /sys", "/bin/busybox mount -t devtmpfs dev /dev", "b=/bin/busybox", 'r() { "$@" || echo "FAILED $*"; }', "cd /lib/q",
+             "/bin/busybox mount -t sysfs sys /sys", "/bin/busybox mount -t devtmpfs dev /dev", "b=/bin/busybox", 'r() { "$@" || echo "FAILED $*" >&2; }', "cd /lib/q",
              "$b dmesg -n 7", "$b insmod dummy.ko numdummies=0", "$b insmod replay.ko", "/bin/ip link add n0 mtu 1486 type dummy",
              "/bin/tc qdisc replace dev n0 root fq_codel", "echo 1 > /proc/narrows_forget", "/bin/tc qdisc del dev n0 root"]
     loaded = []
