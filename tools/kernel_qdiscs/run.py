@@ -161,7 +161,7 @@ def init(scenarios, discs):
         for scenario in scenarios:
             case = f"{disc['name']}.{scenario['name']}"
             lines.append(f"$b cat /jobs/{case} > /proc/narrows")
-            lines.append(f"r /bin/ip link set n0 txqueuelen {disc['txqueuelen']}")
+            lines.append(f"r /bin/ip link set n0 mtu {disc.get('mtu', 1486)} txqueuelen {disc['txqueuelen']}")
             text = disc["tc"].format(rate80=scenario["rate"] * 8 // 10, rate20=scenario["rate"] // 5, rate=scenario["rate"])
             lines.append(f"r /bin/tc qdisc add dev n0 root handle 1: {text}")
             if "class" in disc:

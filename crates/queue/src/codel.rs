@@ -482,6 +482,20 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_queue_forgets_the_end_of_the_interval() {
+        // RFC 8289, section 5.6: a dequeue that finds no packet sets first_above_time_ to 0. FQ-CoDel's sub-queue can run
+        // empty while the bytes of the others keep the backlog above an MTU.
+        for profile in [CodelProfile::Rfc8289, CodelProfile::Linux] {
+            let mut codel = codel(profile);
+            assert_eq!(hits(&mut codel, false, 20, 1000, 1090), []);
+            assert!(codel.first_above.is_some());
+            codel.ran_empty();
+            assert_eq!((codel.first_above, codel.dropping), (None, false));
+            assert_eq!(hits(&mut codel, false, 20, 1091, 1190), [], "the interval begins again at 1091 ms");
+        }
+    }
+
+    #[test]
     fn a_count_is_reused_within_sixteen_intervals() {
         let next = |pause_ms: u64| {
             let mut codel = codel(CodelProfile::Rfc8289);
