@@ -22,7 +22,13 @@ HERE = Path(__file__).resolve().parent
 ORACLE = HERE.parents[1] / "crates/queue/tests/vectors/kernel_qdiscs.txt"
 KERNEL = "6.1.0-56"
 IMAGE = f"{KERNEL}-amd64"
-PACKAGES = [f"linux-image-{IMAGE}", f"linux-headers-{IMAGE}", f"linux-headers-{KERNEL}-common", "linux-kbuild-6.1", "linux-source-6.1"]
+PACKAGES = [
+    f"linux-image-{IMAGE}",
+    f"linux-headers-{IMAGE}",
+    f"linux-headers-{KERNEL}-common",
+    "linux-kbuild-6.1",
+    "linux-source-6.1",
+]
 # Linux's PIE updates first half a second after its creation; with this time, updates come at multiples of 16 ms.
 CREATED = 1_004_000_000
 START = 1_600_000_000
@@ -147,10 +153,23 @@ def module(work, name, to):
 
 def init(scenarios, discs):
     """The guest's init script."""
-    lines = ["#!/bin/busybox sh", "/bin/busybox mkdir -p /proc /sys /dev /tmp /out", "/bin/busybox mount -t proc proc /proc",
-             "/bin/busybox mount -t sysfs sys /sys", "/bin/busybox mount -t devtmpfs dev /dev", "b=/bin/busybox", 'r() { "$@" || echo "FAILED $*" >&2; }', "cd /lib/q",
-             "$b dmesg -n 7", "$b insmod dummy.ko numdummies=0", "$b insmod replay.ko", "/bin/ip link add n0 mtu 1486 type dummy",
-             "/bin/tc qdisc replace dev n0 root fq_codel", "echo 1 > /proc/narrows_forget", "/bin/tc qdisc del dev n0 root"]
+    lines = [
+        "#!/bin/busybox sh",
+        "/bin/busybox mkdir -p /proc /sys /dev /tmp /out",
+        "/bin/busybox mount -t proc proc /proc",
+        "/bin/busybox mount -t sysfs sys /sys",
+        "/bin/busybox mount -t devtmpfs dev /dev",
+        "b=/bin/busybox",
+        'r() { "$@" || echo "FAILED $*" >&2; }',
+        "cd /lib/q",
+        "$b dmesg -n 7",
+        "$b insmod dummy.ko numdummies=0",
+        "$b insmod replay.ko",
+        "/bin/ip link add n0 mtu 1486 type dummy",
+        "/bin/tc qdisc replace dev n0 root fq_codel",
+        "echo 1 > /proc/narrows_forget",
+        "/bin/tc qdisc del dev n0 root",
+    ]
     loaded = []
     for disc in discs:
         for name in disc["kernel"]:
@@ -162,13 +181,25 @@ def init(scenarios, discs):
             case = f"{disc['name']}.{scenario['name']}"
             lines.append(f"$b cat /jobs/{case} > /proc/narrows")
             lines.append(f"r /bin/ip link set n0 mtu {disc.get('mtu', 1486)} txqueuelen {disc['txqueuelen']}")
-            text = disc["tc"].format(rate80=scenario["rate"] * 8 // 10, rate20=scenario["rate"] // 5, rate=scenario["rate"])
+            text = disc["tc"].format(
+                rate80=scenario["rate"] * 8 // 10, rate20=scenario["rate"] // 5, rate=scenario["rate"]
+            )
             lines.append(f"r /bin/tc qdisc add dev n0 root handle 1: {text}")
             if "class" in disc:
                 flows = sorted({train[0] for train in scenario["trains"]})
-                lines += [f"r /bin/tc class add dev n0 parent 1: classid 1:{f + 1:x} {disc['name']} {disc['class']}" for f in flows]
+                lines += [
+                    f"r /bin/tc class add dev n0 parent 1: classid 1:{f + 1:x} {disc['name']} {disc['class']}"
+                    for f in flows
+                ]
             lines += [f"r $b cat /proc/narrows > /out/{case}", "r /bin/tc qdisc del dev n0 root"]
-    lines += ["$b stty -F /dev/ttyS1 raw -echo", "cd /out", "$b tar c . | $b gzip -1 > /dev/ttyS1", "$b sync", "$b sleep 1", "$b poweroff -f"]
+    lines += [
+        "$b stty -F /dev/ttyS1 raw -echo",
+        "cd /out",
+        "$b tar c . | $b gzip -1 > /dev/ttyS1",
+        "$b sync",
+        "$b sleep 1",
+        "$b poweroff -f",
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -193,12 +224,33 @@ def guest(work, scenarios, discs):
     (fs / "init").write_text(init(scenarios, discs))
     (fs / "init").chmod(0o755)
     names = subprocess.run(["find", "."], cwd=fs, capture_output=True, check=True).stdout
-    archive = subprocess.run(["busybox", "cpio", "-o", "-H", "newc"], input=names, cwd=fs, capture_output=True, check=True).stdout
+    archive = subprocess.run(
+        ["busybox", "cpio", "-o", "-H", "newc"], input=names, cwd=fs, capture_output=True, check=True
+    ).stdout
     (work / "initrd.gz").write_bytes(gzip.compress(archive, 1))
     out, log = work / "out.tgz", work / "console.log"
-    sh("qemu-system-x86_64", "-accel", "tcg", "-m", "768", "-display", "none", "-no-reboot", "-nodefaults",
-       "-kernel", work / f"root/boot/vmlinuz-{IMAGE}", "-initrd", work / "initrd.gz", "-append", "console=ttyS0 panic=-1 loglevel=4",
-       "-serial", f"file:{log}", "-serial", f"file:{out}", timeout=450)
+    sh(
+        "qemu-system-x86_64",
+        "-accel",
+        "tcg",
+        "-m",
+        "768",
+        "-display",
+        "none",
+        "-no-reboot",
+        "-nodefaults",
+        "-kernel",
+        work / f"root/boot/vmlinuz-{IMAGE}",
+        "-initrd",
+        work / "initrd.gz",
+        "-append",
+        "console=ttyS0 panic=-1 loglevel=4",
+        "-serial",
+        f"file:{log}",
+        "-serial",
+        f"file:{out}",
+        timeout=450,
+    )
     text = log.read_text(errors="replace")
     if "FAILED" in text or "rror" in text:
         print(text)
@@ -253,8 +305,12 @@ def main():
     scenarios, discs = cases()
     prepare(given.work)
     results = guest(given.work, scenarios, discs)
-    lines = ["# Decisions of Linux's queue disciplines, recorded by `python3 tools/kernel_qdiscs/run.py`. Do not edit.",
-             "# README: tools/kernel_qdiscs/README.md", f"linux {IMAGE}", f"start {START}"]
+    lines = [
+        "# Decisions of Linux's queue disciplines, recorded by `python3 tools/kernel_qdiscs/run.py`. Do not edit.",
+        "# README: tools/kernel_qdiscs/README.md",
+        f"linux {IMAGE}",
+        f"start {START}",
+    ]
     for scenario in scenarios:
         lines.append(f"scenario {scenario['name']} {scenario['rate']}")
         lines += ["train " + " ".join(map(str, train)) for train in scenario["trains"]]

@@ -47,7 +47,7 @@
 //!
 //! # Vectors
 //! `drops_come_at_the_times_of_the_control_law`, `linux_approximates_the_square_root_by_one_newton_step`,
-//! `a_count_is_reused_within_sixteen_intervals`.
+//! `a_count_is_reused_within_sixteen_intervals`, `an_empty_queue_forgets_the_end_of_the_interval`.
 
 use crate::registry::{Broken, Discipline, Kind, Param, Params, Row, Setup, Word};
 use crate::{Aqm, DropReason, Fifo, Limit, Queue, QueueView, Verdict};
