@@ -47,7 +47,7 @@
 //!
 //! # Vectors
 //! `drops_come_at_the_times_of_the_control_law`, `linux_approximates_the_square_root_by_one_newton_step`,
-//! `a_count_is_reused_within_sixteen_intervals`.
+//! `a_count_is_reused_within_sixteen_intervals`, `an_empty_queue_forgets_the_end_of_the_interval`.
 
 use crate::registry::{Broken, Discipline, Kind, Param, Params, Row, Setup, Word};
 use crate::{Aqm, DropReason, Fifo, Limit, Queue, QueueView, Verdict};
@@ -294,12 +294,12 @@ impl Codel {
         Verdict::Drop(DropReason::Early)
     }
 
-    /// Notes that no packet is left for the present dequeue.
+    /// Notes that no packet is left for the present dequeue (RFC 8289, section 5.6: an empty queue is not above the
+    /// target). The drop that began the dropping state is the only one that leaves the state on.
     pub fn ran_empty(&mut self) {
         match core::mem::take(&mut self.pending) {
             Pending::Began => self.first_above = None,
-            Pending::Dropped => (self.first_above, self.dropping) = (None, false),
-            Pending::Nothing => self.dropping = false,
+            Pending::Dropped | Pending::Nothing => (self.first_above, self.dropping) = (None, false),
         }
     }
 
@@ -479,6 +479,20 @@ mod tests {
             assert_eq!((verdict, codel.dropping, codel.first_above), (Verdict::Pass, false, None));
         }
         assert_eq!(hits(&mut codel(CodelProfile::Rfc8289), false, 4, 1000, 3000), [], "below the target");
+    }
+
+    #[test]
+    fn an_empty_queue_forgets_the_end_of_the_interval() {
+        // RFC 8289, section 5.6: a dequeue that finds no packet sets first_above_time_ to 0. FQ-CoDel's sub-queue can run
+        // empty while the bytes of the others keep the backlog above an MTU.
+        for profile in [CodelProfile::Rfc8289, CodelProfile::Linux] {
+            let mut codel = codel(profile);
+            assert_eq!(hits(&mut codel, false, 20, 1000, 1090), []);
+            assert!(codel.first_above.is_some());
+            codel.ran_empty();
+            assert_eq!((codel.first_above, codel.dropping), (None, false));
+            assert_eq!(hits(&mut codel, false, 20, 1091, 1190), [], "the interval begins again at 1091 ms");
+        }
     }
 
     #[test]

@@ -41,7 +41,7 @@ fn sub_queues(mode: FlowMode) -> Vec<u32> {
         };
         let number = classifier.find(&packet, &mut scheduler);
         assert_eq!(classifier.find(&packet, &mut scheduler), number);
-        scheduler.arrived(number);
+        scheduler.arrived(number, &mut Stream::new(1, 0, "test", "cake"));
         found.push(number);
     }
     found

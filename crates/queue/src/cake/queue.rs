@@ -140,7 +140,7 @@ impl Queue for Cake {
         self.bytes += size;
         self.packets += 1;
         self.longest.grew(number, &self.backlogs);
-        self.scheduler.arrived(number);
+        self.scheduler.arrived(number, &mut self.chance);
         while self.is_over_limit() {
             self.drop_from_longest(now, dropped);
         }

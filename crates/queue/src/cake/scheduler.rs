@@ -111,13 +111,13 @@ impl Scheduler {
         }
     }
 
-    /// Notes that a packet arrived at a sub-queue.
-    pub(super) fn arrived(&mut self, number: u32) {
+    /// Notes that a packet arrived at a sub-queue. `chance` rounds the bytes of its first turn.
+    pub(super) fn arrived(&mut self, number: u32, chance: &mut Stream) {
         match self.entries[number as usize].set {
             Set::Idle | Set::Decaying => {
                 self.change(number, Set::Sparse);
                 self.lists.move_to(List::New, number);
-                self.entries[number as usize].deficit = (self.share(number) >> 16) as i64;
+                self.entries[number as usize].deficit = self.turn(number, chance);
             }
             Set::SparseWait => self.change(number, Set::Bulk),
             Set::Sparse | Set::Bulk => {}
@@ -142,8 +142,7 @@ impl Scheduler {
         if set == Set::Sparse {
             self.change(number, if is_empty { Set::SparseWait } else { Set::Bulk });
         }
-        let share = (self.share(number) + (chance.next_u64() >> 48)) >> 16;
-        self.entries[number as usize].deficit += share as i64;
+        self.entries[number as usize].deficit += self.turn(number, chance);
         self.lists.move_to(List::Old, number);
         true
     }
@@ -162,6 +161,11 @@ impl Scheduler {
             self.change(number, Set::Idle);
             self.lists.remove(number);
         }
+    }
+
+    /// Bytes of a turn, rounded at random so that the mean is exact (`cake_get_flow_quantum`).
+    fn turn(&self, number: u32, chance: &mut Stream) -> i64 {
+        ((self.share(number) + (chance.next_u64() >> 48)) >> 16) as i64
     }
 
     /// Bytes of a round in 1/65536, shared with the other bulk sub-queues of its busier host (`quantum_div`).
