@@ -54,13 +54,6 @@ fn ratio(scalable: &str, rate: &str, profile: &str) -> f64 {
     let (scalable, other) = (late(&outcome, 0) as f64, late(&outcome, 1) as f64);
     let total = (scalable + other) * 8.0 / 20.0 / rate[..rate.len() - 5].parse::<f64>().unwrap() / 1e6;
     assert!(total > 0.9, "{said}: {total}");
-    println!(
-        "{said}: L4S delay {:.2} and {:.2} ms (50 %, 99 %), Classic {:.1} ms (50 %), rates {:.2}",
-        l4s.delay_p50_ns as f64 / 1e6,
-        l4s.delay_p99_ns as f64 / 1e6,
-        classic.delay_p50_ns as f64 / 1e6,
-        scalable / other
-    );
     scalable / other
 }
 
