@@ -150,6 +150,9 @@ pub struct LinkDirection {
     lossy: bool,
     /// Whether a router agent sees packets leave the queue.
     watched: bool,
+    /// Whether the owner takes packets off the wire as soon as they have left; see
+    /// [`send_ahead`](Self::send_ahead).
+    ahead: bool,
     changes: VecDeque<Change>,
     /// Impairments, if the link has any; they then hold the packets on the wire instead of `wire`.
     impair: Option<Box<Impair>>,
@@ -185,6 +188,7 @@ impl LinkDirection {
             loss,
             lossy,
             watched: false,
+            ahead: false,
             changes: changes.into(),
             impair: None,
             dropped: Vec::new(),
@@ -204,6 +208,29 @@ impl LinkDirection {
     /// Lets the transmitter follow a trace instead of the rate, which is then the nominal one.
     pub fn follow(&mut self, trace: Arc<Trace>) {
         self.delivery = Some(Box::new(Delivery::new(trace)));
+    }
+
+    /// From now on, the owner takes packets by [`take_early`](Self::take_early) after each call that may send any, and
+    /// not as they arrive. The link must then only be looked at before the next packet could arrive, not at each
+    /// arrival. Has no effect on a link that changes, follows a trace or has impairments or a watching agent: when its
+    /// packets arrive is not known so early, or they may be changed.
+    pub fn send_ahead(&mut self) {
+        self.ahead = self.changes.is_empty() && self.delivery.is_none() && self.impair.is_none() && !self.watched;
+    }
+
+    /// Whether the owner takes packets by [`take_early`](Self::take_early).
+    #[inline]
+    pub const fn sends_ahead(&self) -> bool {
+        self.ahead
+    }
+
+    /// The next packet on the wire and when it arrives at the far end, if that is not after `end`.
+    #[inline]
+    pub fn take_early(&mut self, end: Instant) -> Option<(Packet, Instant)> {
+        if self.wire.front()?.arrival > end {
+            return None;
+        }
+        self.wire.pop_front().map(|w| (w.packet, w.arrival))
     }
 
     /// Accepts a packet at `now`. Afterwards the caller arms [`next_event`](Self::next_event).
@@ -418,7 +445,8 @@ impl LinkDirection {
 
     /// When the link must be handled next: at the head's arrival, at the end of a transmission whose packet was lost,
     /// or when the discipline may let go of packets that it holds back. With impairments, also at the end of each
-    /// transmission: a packet may arrive before those that are on the wire.
+    /// transmission: a packet may arrive before those that are on the wire. If packets are taken early, it is the
+    /// earliest time at which one that has not left could arrive.
     #[inline]
     pub fn next_event(&self) -> Instant {
         if let Some(impair) = &self.impair {
@@ -426,12 +454,13 @@ impl LinkDirection {
             let release = if self.held { self.timer.at() } else { Instant::NEVER };
             return impair.next_event().min(departure).min(release);
         }
-        match self.wire.front() {
-            Some(head) => head.arrival,
+        let departure = match self.wire.front() {
+            Some(head) => return head.arrival,
             None if self.waiting => self.free_at,
             None if self.held => self.timer.at(),
-            None => Instant::NEVER,
-        }
+            None => return Instant::NEVER,
+        };
+        if self.ahead { departure + self.delay } else { departure }
     }
 
     /// When the current transmission ends, if another packet waits, or the discipline's timer fires: the plain loop
@@ -607,6 +636,26 @@ mod tests {
         }
         assert_eq!(log.departures, [0, 125_000, 250_000]);
         assert_eq!(arrivals, [us(1125), us(1250), us(1375)]);
+    }
+
+    #[test]
+    fn packets_that_are_taken_early_are_due_when_the_next_one_could_arrive() {
+        let (mut link, mut log) = (link(10, Vec::new()), Log::default());
+        link.send_ahead();
+        (0..3).for_each(|_| link.offer(&packet(), us(0), &mut log));
+        let mut seen = Vec::new();
+        let end = us(1374);
+        for _ in 0..3 {
+            seen.extend(link.take_early(end).map(|(_, arrival)| (arrival, link.next_event())));
+            link.drain(link.next_event(), &mut log);
+        }
+        // The second packet leaves at 125 us, so it cannot arrive before 1125. By then all have left.
+        assert_eq!(seen, [(us(1125), us(1125)), (us(1250), us(1375))]);
+        assert_eq!(link.next_event(), us(1375), "the packet that arrives after the end stays");
+        let changing = vec![Change { at: us(1), rate: None, delay: Some(Duration::ZERO) }];
+        let mut link = self::link(10, changing);
+        link.send_ahead();
+        assert!(!link.sends_ahead());
     }
 
     #[test]

@@ -56,8 +56,7 @@
 //! # Limits
 //! `initial_quantum` is for the first packets of a sub-queue in a run; a later flow with the same hash has what credit
 //! is left, and at least `quantum` after `refill_delay`. Flows whose hashes are equal share a sub-queue. A flow that
-//! was idle may exceed `maxrate` by its credit and by half a pause. The queues of 802.11 channels ask again only when
-//! the next packet arrives, and then send later than `maxrate` allows.
+//! was idle may exceed `maxrate` by its credit and by half a pause.
 //!
 //! # Vectors
 //! `a_new_flow_sends_its_initial_quantum_first`, `credit_is_refilled_only_after_more_than_the_delay`,

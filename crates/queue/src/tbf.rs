@@ -46,8 +46,7 @@
 //!
 //! # Limits
 //! Tokens beyond a full bucket are lost. If `burst` holds one packet only, and the link is busy when the next one might
-//! leave, the throughput stays below `rate`. The same applies to `mtu` and `peakrate`. The queues of 802.11 channels
-//! ask again only when the next packet arrives, and then send later than the tokens allow: shape on a link instead.
+//! leave, the throughput stays below `rate`. The same applies to `mtu` and `peakrate`.
 //!
 //! # Vectors
 //! `a_full_bucket_leaves_at_once_and_then_packets_leave_at_the_rate`, `two_buckets_delay_a_packet_until_both_cover_it`,

@@ -48,14 +48,14 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
     let mut radio = radio(scenario, seeds, options.disciplines)?;
     let nodes = Nodes::new(nodes(scenario, &factory), exits(&topology, 2 * scenario.links.len(), &radio));
     go_on()?;
-    let links = links(scenario, seeds, &nodes, plain_loop, options.disciplines)?;
+    let mut links = links(scenario, seeds, &nodes, plain_loop, options.disciplines)?;
     go_on()?;
     for edge in (links.len()..topology.edges.len()).filter(|&edge| nodes.sees_departures(edge)) {
         radio.tell_departures(edge - links.len(), edge);
     }
     let mut routes = Routes::new(scenario, &topology, || options.stopped()).ok_or(RunError::Stopped)?;
     go_on()?;
-    fold(scenario, &topology, &nodes, &links, &mut routes);
+    fold(scenario, &topology, &nodes, &mut links, &mut routes);
     go_on()?;
     let mut states = Vec::with_capacity(flows);
     for part in scenario.flows.chunks(1 << 14) {

@@ -12,8 +12,13 @@ impl World<'_> {
     pub(crate) fn arrival_packet_by_packet<P: Probe>(&mut self, edge: usize, probe: &mut P) -> Option<Parcel> {
         let now = self.now;
         let (packet, next) = on_link!(self, edge,
-            _line => return None,
-            (link, recorder) => (link.arrive(now, &mut recorder), link.next_event()));
+        _line => return None,
+        (link, recorder) => if link.sends_ahead() {
+            link.drain(now, &mut recorder);
+            (None, self.send_on(edge))
+        } else {
+            (link.arrive(now, &mut recorder), link.next_event())
+        });
         self.agenda.arm(Slots::link(edge), next);
         self.watch_departure(edge);
         self.observe_queue(edge, probe);
@@ -56,11 +61,25 @@ impl World<'_> {
         _line => return,
         (link, recorder) => {
             link.offer(&packet, now, &mut recorder);
-            link.next_event()
+            if link.sends_ahead() { self.send_on(edge) } else { link.next_event() }
         });
         self.agenda.arm_no_later(Slots::link(edge), next);
         self.watch_departure(edge);
         self.observe_queue(edge, probe);
+    }
+
+    /// Carries packets that have left a queue over the lines behind it, before they arrive there; returns when the link
+    /// must be handled next.
+    fn send_on(&mut self, edge: usize) -> Instant {
+        let node = self.topology.edges[edge].to;
+        loop {
+            let Link::Queue(link) = &mut self.links[edge] else { return Instant::NEVER };
+            let Some((packet, arrival)) = link.take_early(self.end) else { return link.next_event() };
+            self.packets += 1;
+            if let Some(parcel) = self.keep_at(node, &packet) {
+                self.send_by_lines(parcel, arrival);
+            }
+        }
     }
 
     /// Applies changes of rate and delay that are due.

@@ -54,8 +54,9 @@ fn line(direction: &Direction, limit: Limit, path: &str, scenario: &Scenario, se
     Link::Line(line)
 }
 
-/// Folds each line that is fed by one other line alone into that line.
-pub(crate) fn fold(scenario: &Scenario, topology: &Topology, nodes: &Nodes, links: &[Link], routes: &mut Routes) {
+/// Folds each line that is fed by one other line alone into that line. A queue whose packets all go on over lines that
+/// it feeds alone sends them ahead.
+pub(crate) fn fold(scenario: &Scenario, topology: &Topology, nodes: &Nodes, links: &mut [Link], routes: &mut Routes) {
     // What feeds each edge: `None` for nothing yet, `Some(Some(edge))` for one edge, `Some(None)` for a host or
     // several.
     let mut feeders: Vec<Option<Option<usize>>> = vec![None; topology.edges.len()];
@@ -66,13 +67,24 @@ pub(crate) fn fold(scenario: &Scenario, topology: &Topology, nodes: &Nodes, link
         }
     }
     let is_line = |edge: usize| matches!(links.get(edge), Some(Link::Line(_)));
-    routes.fold(|before, edge| {
+    let is_behind = |before: usize, edge: usize| {
         feeders[edge] == Some(Some(before))
-            && is_line(before)
             && is_line(edge)
             && takes_time(scenario, edge)
             && !nodes.has_agent(topology.edges[edge].from)
-    });
+    };
+    routes.fold(|before, edge| is_line(before) && is_behind(before, edge));
+    let mut goes_on = vec![true; topology.edges.len()];
+    for (edge, next) in routes.steps() {
+        goes_on[edge] &= next.is_some_and(|next| is_behind(edge, next));
+    }
+    for (link, goes_on) in links.iter_mut().zip(goes_on) {
+        if let Link::Queue(link) = link
+            && goes_on
+        {
+            link.send_ahead();
+        }
+    }
 }
 
 /// The smallest packet: an IPv4 header.
@@ -90,11 +102,12 @@ fn takes_time(scenario: &Scenario, edge: usize) -> bool {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::*;
     use crate::build::build;
     use crate::run::Options;
 
-    /// For each hop of the first flow, whether the next hop is folded into it, in a dumbbell of two pairs with a flow
-    /// each.
+    /// For each hop of the first flow, whether the next hop is folded into it, or whether its queue sends ahead, in a
+    /// dumbbell of two pairs with a flow each.
     fn folded(bottleneck: &str, access: &str, more: &str) -> Vec<bool> {
         let text = format!(
             "format = 1\nname = \"t\"\nduration = \"1 s\"\n[topology]\nkind = \"dumbbell\"\npairs = 2\nbottleneck = {{ {bottleneck} }}\n\
@@ -104,8 +117,11 @@ mod tests {
         let world = build(&scenario, &Options::default()).unwrap();
         let mut way = world.routes.start(0, true);
         let mut folded = Vec::new();
-        while world.routes.hop(way).edge().is_some() {
-            folded.push(world.routes.hop(way).goes_on());
+        while let Some(edge) = world.routes.hop(way).edge() {
+            folded.push(match &world.links[edge] {
+                Link::Line(_) => world.routes.hop(way).goes_on(),
+                Link::Queue(link) => link.sends_ahead(),
+            });
             way = way.next();
         }
         folded
@@ -124,8 +140,19 @@ mod tests {
             "when it comes does not matter, but when it arrives"
         );
         assert_eq!(folded(slow, no_time, ""), [false; 3]);
-        let red = format!("{slow}, queue = {{ kind = \"red\" }}");
-        assert_eq!(folded(&red, slow, ""), [false; 3], "no line");
         assert_eq!(folded(slow, slow, "[acns]\nrouters = [\"r2\"]"), [false; 3], "an agent looks at its queues");
+    }
+    #[test]
+    fn a_queue_sends_ahead_if_all_its_packets_go_on_over_lines_that_it_alone_feeds() {
+        let (slow, no_time) = ("rate = \"1 Mb/s\", delay = \"5 ms\"", "rate = \"10 Tb/s\", delay = \"0 s\"");
+        let queue = format!("{slow}, queue = {{ kind = \"codel\" }}");
+        assert_eq!(folded(&queue, slow, ""), [false, true, false]);
+        assert_eq!(folded(&queue, &queue, ""), [false; 3], "no lines");
+        assert_eq!(folded(slow, &queue, ""), [false; 3], "access links lead to the bottleneck together, or to hosts");
+        assert_eq!(folded(&queue, no_time, ""), [false; 3]);
+        assert_eq!(folded(&format!("{queue}, jitter = \"1 ms\""), slow, ""), [false; 3]);
+        let changes = ", changes = [{ at = \"500 ms\", rate = \"2 Mb/s\" }]";
+        assert_eq!(folded(&format!("{queue}{changes}"), slow, ""), [false; 3]);
+        assert_eq!(folded(&queue, slow, "[acns]\nrouters = [\"r2\"]"), [false; 3], "an agent looks at its queues");
     }
 }

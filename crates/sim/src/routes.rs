@@ -128,6 +128,11 @@ impl Routes {
         before.zip(&self.hops).filter_map(|(before, hop)| Some((before.edge(), hop.edge()?)))
     }
 
+    /// All edges on ways, each with the next edge; the last edge of a way has none.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = (usize, Option<usize>)> + '_ {
+        self.hops.iter().zip(self.hops.iter().skip(1)).filter_map(|(hop, next)| Some((hop.edge()?, next.edge())))
+    }
+
     /// Marks hops whose next hop is folded into them; `folded` decides it for two consecutive edges.
     pub(crate) fn fold(&mut self, folded: impl Fn(usize, usize) -> bool) {
         for index in 1..self.hops.len() {

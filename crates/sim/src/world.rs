@@ -265,7 +265,7 @@ impl World<'_> {
     pub(crate) fn send<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) {
         let Some(edge) = self.routes.hop(parcel.way()).edge() else { return self.parcels.release(parcel) };
         match self.links.get(edge) {
-            Some(Link::Line(_)) => self.send_by_lines(parcel),
+            Some(Link::Line(_)) => self.send_by_lines(parcel, self.now),
             Some(Link::Queue(_)) => self.send_packet_by_packet(edge, parcel, probe),
             None => {
                 let packet = self.parcels.take(parcel);
@@ -274,10 +274,10 @@ impl World<'_> {
         }
     }
 
-    /// Sends a packet over a line and the lines folded into it, up to the first arrival that is an event.
+    /// Sends a packet at `at`, now or later, over a line and the lines folded into it, up to the first arrival that is
+    /// an event.
     #[inline]
-    fn send_by_lines(&mut self, mut parcel: Parcel) {
-        let mut at = self.now;
+    pub(crate) fn send_by_lines(&mut self, mut parcel: Parcel, mut at: Instant) {
         loop {
             let hop = self.routes.hop(parcel.way());
             let Some(edge) = hop.edge() else { return };

@@ -25,7 +25,15 @@ const QUEUES: &[&str] = &[
     "{ limit = \"2 kB\" }",
     "{ limit = \"20 kB\" }",
 ];
-const RED: &str = "{ kind = \"red\", limit = \"50 packets\", min_threshold = 5, max_threshold = 15, ecn = true }";
+/// Queues that need packets one by one: by chance, by delay, with a timer, and such that hold packets back.
+const MANAGED: &[&str] = &[
+    "{ kind = \"red\", limit = \"50 packets\", min_threshold = 5, max_threshold = 15, ecn = true }",
+    "{ kind = \"codel\", limit = \"50 packets\", target = \"1 ms\", interval = \"10 ms\" }",
+    "{ kind = \"pie\", limit = \"50 packets\", target = \"1 ms\" }",
+    "{ kind = \"fq_codel\", limit = \"50 packets\" }",
+    "{ kind = \"tbf\", limit = \"50 packets\", rate = \"2 Mb/s\", burst = \"3 kB\" }",
+    "{ kind = \"fq\", limit = \"50 packets\", maxrate = \"1 Mb/s\" }",
+];
 const LOSSES: &[&str] = &[
     ", per = 0.01",
     ", per = 0.2",
@@ -62,7 +70,7 @@ const KINDS: &[&str] = &[
 
 /// The settings of a direction of a link. Most directions are lines.
 fn direction() -> impl Strategy<Value = String> {
-    let queue = prop_oneof![12 => select(QUEUES), 1 => Just(RED)];
+    let queue = prop_oneof![12 => select(QUEUES), 2 => select(MANAGED)];
     let loss = prop_oneof![3 => Just(""), 1 => select(LOSSES)];
     let changes = prop_oneof![12 => Just(""), 1 => Just(CHANGES)];
     let impairments = prop_oneof![5 => Just(""), 1 => select(IMPAIRMENTS)];

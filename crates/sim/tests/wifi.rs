@@ -176,6 +176,42 @@ fn saturated_datagrams_take_the_time_of_the_standard() {
     assert!(wait > 95.0 * turn && wait < 105.0 * turn, "{} turns", wait / turn);
 }
 
+/// A queue of 100 packets that sends 500 kb/s at most.
+fn shaper(kind: &'static str) -> Queue {
+    let mut params = Params::default();
+    params.set(if kind == "fq" { "maxrate" } else { "rate" }, Value::Rate(Rate::kbps(500)));
+    if kind == "tbf" {
+        params.set("burst", Value::Size(Bytes::new(1500)));
+    }
+    Queue { params: params.into(), ..Queue::new(kind, Limit::Packets(Packets::new(100))) }
+}
+
+#[test]
+fn stations_are_woken_for_packets_that_were_held_back() {
+    // No packet comes after 2 s. The last one waits for 99 or 100 others, each of which takes 16 ms at 500 kb/s.
+    for (kind, aggregates, up) in [
+        ("tbf", false, false),
+        ("tbf", false, true),
+        ("tbf", true, false),
+        ("tbf", true, true),
+        ("fq", false, false),
+        ("fq", true, true),
+    ] {
+        let (from, to, name) = if up { ("w2", "s", "w2->ap") } else { ("s", "w2", "ap->wlan") };
+        let mut wifi = if aggregates { ht(1, [2, 3]) } else { wlan(1, [2, 3]) };
+        wifi.base.queue = shaper(kind);
+        wifi.stations[1].queue = shaper(kind);
+        let both = flow("f", from, to, &udp("2 Mb/s")) + &flow("other", "w1", "s", &udp("100 kb/s"));
+        let outcome = go(&with(&text(2, &both), 1, vec![wifi]), 3);
+        let name = if aggregates && !up { "ap->w2" } else { name };
+        let shaped = queue(&outcome.samples, name);
+        assert_eq!(shaped.waiting_packets, 0, "{kind}, aggregates: {aggregates}, up: {up}");
+        let wait = shaped.delay_max_ns as f64 / 16e6;
+        assert!(wait > 98.0 && wait < 101.0, "{kind}, aggregates: {aggregates}, up: {up}: {wait} packets");
+        assert_conserved(&outcome, 1, 64);
+    }
+}
+
 #[test]
 fn every_datagram_is_accounted_for() {
     let both = flow("down", "s", "w1", &udp("2 Mb/s")) + &flow("up", "w2", "s", &udp("2 Mb/s"));

@@ -67,6 +67,11 @@ impl Interfaces {
         }
     }
 
+    /// The station that takes packets from a queue.
+    fn station_at(&self, queue: usize) -> usize {
+        (queue + 1).saturating_sub(self.base)
+    }
+
     /// The station that a packet of the base station is for. Routes lead into the channel only to its own stations.
     fn target(&self, packet: &Packet, ends: &[[u32; 2]]) -> usize {
         let (flow, along) = flow_of(packet);
@@ -120,7 +125,17 @@ impl Channel {
 
     /// When the channel must be handled next.
     pub(crate) fn next_event(&self, now: Instant) -> Instant {
-        if self.interfaces.arrivals.is_empty() { self.medium.next_event() } else { now }
+        if !self.interfaces.arrivals.is_empty() {
+            return now;
+        }
+        let held_back = self.interfaces.queues.iter().map(InterfaceQueue::wake_at).min();
+        self.medium.next_event().min(held_back.unwrap_or(Instant::NEVER))
+    }
+
+    /// A station whose queue may let go of packets that it held back.
+    pub(crate) fn station_to_wake(&mut self, now: Instant) -> Option<usize> {
+        let queue = self.interfaces.queues.iter_mut().position(|queue| queue.wakes(now))?;
+        Some(self.interfaces.station_at(queue))
     }
 
     /// A station's counters over the run; a frame that is still on the air at `end` counts up to then.

@@ -5,8 +5,8 @@
 //! back and leaves next. It counts as waiting, but it has left the storage of the queue discipline, so it takes no room
 //! there.
 //!
-//! Timers of the discipline fire before everything else that happens at their time, as on links. A station is not woken
-//! for them, so a discipline that holds packets back sends them with the next packet that comes.
+//! Timers of the discipline fire before everything else that happens at their time, as on links. While the discipline
+//! holds all packets back, its timer wakes the station.
 
 use crate::flow::FlowState;
 use crate::recorder::count_loss;
@@ -29,6 +29,8 @@ struct Sending {
 pub(crate) struct InterfaceQueue {
     queue: Box<dyn Queue>,
     timer: QueueTimer,
+    /// When the station must ask again, because the discipline held all packets back when it last asked.
+    wake_at: Instant,
     held: Option<Dequeued>,
     dropped: Vec<Dropped>,
     meter: LinkMeter,
@@ -46,6 +48,7 @@ impl InterfaceQueue {
             timer: QueueTimer::new(&*queue),
             meter: LinkMeter::of(&*queue),
             queue,
+            wake_at: Instant::NEVER,
             held: None,
             dropped: Vec::new(),
             sending: Sending::default(),
@@ -67,6 +70,20 @@ impl InterfaceQueue {
             self.timer.read(&*self.queue, at);
             self.book_drops(flows);
         }
+    }
+
+    /// When the station must be woken for packets that were held back.
+    pub(crate) const fn wake_at(&self) -> Instant {
+        self.wake_at
+    }
+
+    /// Whether the station must be woken at `now`; asked once for each time.
+    pub(crate) fn wakes(&mut self, now: Instant) -> bool {
+        if self.wake_at > now {
+            return false;
+        }
+        self.wake_at = Instant::NEVER;
+        true
     }
 
     /// Enqueues a packet at `now`.
@@ -121,6 +138,8 @@ impl InterfaceQueue {
         let next = self.queue.dequeue(now, &mut self.dropped);
         self.timer.read(&*self.queue, now);
         self.book_drops(flows);
+        let holds_back = next.is_none() && !self.queue.view().packets.is_zero();
+        self.wake_at = if holds_back { self.timer.at() } else { Instant::NEVER };
         let mut next = next?;
         if let Some(edge) = self.watched {
             nodes.on_departure(edge, &mut next.packet, &self.queue.view(), now);

@@ -170,6 +170,9 @@ impl World<'_> {
     /// Handles what is due on a channel.
     pub(crate) fn air<P: Probe>(&mut self, channel: usize, probe: &mut P) {
         let now = self.now;
+        while let Some(station) = self.radio.channels[channel].station_to_wake(now) {
+            on_air!(self, channel, medium, air => medium.wake(station, now, &mut air));
+        }
         on_air!(self, channel, medium, air => medium.handle(now, &mut air));
         self.after_air(channel, probe);
         while let Some(arrival) = self.radio.channels[channel].next_arrival() {
