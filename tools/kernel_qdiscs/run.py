@@ -12,7 +12,6 @@ kernel; the guest uses a module that is built from the same package's source.
 
 import argparse
 import gzip
-import os
 import shutil
 import struct
 import subprocess
@@ -321,7 +320,7 @@ def main():
             lines += outcome_lines(scenario, results[f"{disc['name']}.{scenario['name']}"])
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text("\n".join(lines) + "\n")
-    print(f"{given.out}: {os.path.getsize(given.out)} bytes, {len(discs)} disciplines, {len(scenarios)} scenarios")
+    print(f"{given.out}: {given.out.stat().st_size} bytes, {len(discs)} disciplines, {len(scenarios)} scenarios")
 
 
 if __name__ == "__main__":

@@ -483,8 +483,8 @@ mod tests {
 
     #[test]
     fn an_empty_queue_forgets_the_end_of_the_interval() {
-        // RFC 8289, section 5.6: a dequeue that finds no packet sets first_above_time_ to 0. FQ-CoDel's sub-queue can run
-        // empty while the bytes of the others keep the backlog above an MTU.
+        // RFC 8289, section 5.6: a dequeue that finds no packet sets first_above_time_ to 0. Sub-queues of FQ-CoDel can
+        // run empty while the bytes of the others keep the backlog above an MTU.
         for profile in [CodelProfile::Rfc8289, CodelProfile::Linux] {
             let mut codel = codel(profile);
             assert_eq!(hits(&mut codel, false, 20, 1000, 1090), []);
