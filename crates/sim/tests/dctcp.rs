@@ -84,7 +84,8 @@ fn reno_on_the_same_queue_halves() {
 
 #[test]
 fn bbr_version_3_with_ecn_takes_a_fraction_of_the_marks() {
-    // The round-trip time is 6 ms, above the default of `ecn_max_rtt`. Marks bound the data in flight and not the bandwidth.
+    // The round-trip time is 6 ms, above the default of `ecn_max_rtt`. Marks bound the data in flight and not the
+    // bandwidth.
     let of = |params: &str| {
         let outcome = run(&format!("cc = \"bbr3\", ecn = \"accurate\", cc_params = {{ {params} }}"));
         let queue = outcome.samples.queue_totals.row(BOTTLENECK).unwrap();

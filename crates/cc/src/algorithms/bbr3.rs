@@ -36,12 +36,13 @@
 //! | ProbeBW_DOWN | 0.90 | 232/256 | `profile` |
 //! | ACK aggregation | maximum of 10 rounds (1 in Startup) | two windows of 5 rounds, at most 100 ms | `profile` |
 //! | a probe after one that went too far | stops at the bound and is taken up again | the same | - |
-//! | ECN | left open, a mark counts as congestion | per-round alpha where min_rtt is at most 5 ms | `ecn`, `ecn_max_rtt` |
+//! | ECN | left open, a mark counts as congestion | alpha where min_rtt is at most 5 ms | `ecn`, `ecn_max_rtt` |
 //!
 //! # Limits
-//! * Without `ecn`, an ECN echo counts as a loss in its round: it sets the short-term bounds, never the long-term bound.
-//!   The same holds with `ecn` where the feedback is too coarse (RFC 3168) or min_rtt too long. Linux ignores marks then.
-//! * With `ecn`, a marked round reduces inflight_shortterm by a third of alpha, and a round with more than half of its
+//! * Without `ecn`, an ECN echo counts as a loss in its round: it sets the short-term bounds, never the long-term one.
+//!   The same holds with `ecn` where the feedback is too coarse (RFC 3168) or min_rtt too long. Linux ignores marks
+//!   then.
+//! * With `ecn`, a marked round reduces inflight_shortterm by a third of alpha. A round with more than half of its
 //!   bytes marked is a probe that went too far, or ends Startup after two of them. Linux counts the marks of a rate
 //!   sample for this; here they are those of the present round. Linux switches this on by the route.
 //! * Segments leave one by one at the pacing rate. The send quantum counts in the window only. It is never below two
