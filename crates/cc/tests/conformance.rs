@@ -367,6 +367,7 @@ const NEEDS_MORE_THAN_A_WHILE: &[(&str, &str)] = &[
     ("bbr3", "inflight_shortterm_bytes"),
     ("bbr3", "inflight_longterm_bytes"),
     ("bbr3", "min_rtt_s"),
+    ("bbr3", "ecn_alpha"),
     ("westwood", "accounted"),
 ];
 

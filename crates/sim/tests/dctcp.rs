@@ -81,3 +81,16 @@ fn reno_on_the_same_queue_halves() {
     let queue = outcome.samples.queue_totals.row(BOTTLENECK).unwrap();
     assert!(queue.delay_p50_ns as f64 / 240_000.0 < 0.75 * K as f64, "and so the queue is far below the threshold");
 }
+
+#[test]
+fn bbr_version_3_with_ecn_takes_a_fraction_of_the_marks() {
+    // The round-trip time is 6 ms, above the default of `ecn_max_rtt`. Marks bound the data in flight and not the
+    // bandwidth.
+    let of = |params: &str| {
+        let outcome = run(&format!("cc = \"bbr3\", ecn = \"accurate\", cc_params = {{ {params} }}"));
+        let queue = outcome.samples.queue_totals.row(BOTTLENECK).unwrap();
+        (queue.marked, queue.busy_ns as f64 / 5e9)
+    };
+    let ((on, used), (off, _)) = (of("ecn = true, ecn_max_rtt = 10"), of("ecn = false"));
+    assert!(used > 0.98 && on > 0 && 3 * on < off, "{on} and {off} marks, {used}");
+}

@@ -24,6 +24,7 @@
 //! | ack_phase, is_bw_probe_sample | `ack_phase`, `probe_samples` | - |
 //! | bw_probe_up_rounds, bw_probe_up_acked | `up_rounds`, `up_acked` | -, bytes |
 //! | probe_up_acked_per_inc | `up_per_segment` | bytes |
+//! | ecn_alpha, `ecn_eligible`, `ecn_in_round` (Linux) | `marks` | share, -, - |
 //! | bw_probe_wait, cycle_stamp, rounds_since_probe_up | `probe_wait`, `cycle_start`, `rounds_since_probe` | time, - |
 //! | prev_probe_too_high, prev_probe_precautionary | `prev_too_high`, `prev_precautionary` | - |
 //!
@@ -35,11 +36,15 @@
 //! | ProbeBW_DOWN | 0.90 | 232/256 | `profile` |
 //! | ACK aggregation | maximum of 10 rounds (1 in Startup) | two windows of 5 rounds, at most 100 ms | `profile` |
 //! | a probe after one that went too far | stops at the bound and is taken up again | the same | - |
-//! | ECN | left open, a mark counts as congestion | per-round alpha where min_rtt is at most 5 ms | - |
+//! | ECN | left open, a mark counts as congestion | alpha where min_rtt is at most 5 ms | `ecn`, `ecn_max_rtt` |
 //!
 //! # Limits
-//! * An ECN echo counts as a loss in its round. It sets the short-term bounds, never the long-term bound. Linux's alpha
-//!   is not implemented; it requires marks as for DCTCP, and Linux uses it only if the route enables it.
+//! * Without `ecn`, an ECN echo counts as a loss in its round: it sets the short-term bounds, never the long-term one.
+//!   The same holds with `ecn` where the feedback is too coarse (RFC 3168) or min_rtt too long. Linux ignores marks
+//!   then.
+//! * With `ecn`, a marked round reduces inflight_shortterm by a third of alpha. A round with more than half of its
+//!   bytes marked is a probe that went too far, or ends Startup after two of them. Linux counts the marks of a rate
+//!   sample for this; here they are those of the present round. Linux switches this on by the route.
 //! * Segments leave one by one at the pacing rate. The send quantum counts in the window only. It is never below two
 //!   segments.
 //! * Without SACK, the draft ends Startup at any loss in recovery, and treats any loss in a probe as too much. Here
@@ -56,9 +61,12 @@
 //! `bbr3_a_probe_that_loses_goes_down`, `bbr3_probes_every_two_to_three_seconds`, `bbr3_coexists_with_reno`,
 //! `bbr3_probe_rtt_every_five_seconds`, `bbr3_bandwidth_is_forgotten_after_two_cycles`, `bbr3_timeout_and_undo`,
 //! `bbr3_restart_after_idle_paces_at_the_bandwidth`, `bbr3_profiles_differ_as_the_page_says`,
-//! `bbr3_a_mark_is_a_loss_of_its_round`.
+//! `bbr3_a_mark_is_a_loss_of_its_round`, `bbr3_ecn_alpha_is_a_moving_average_of_rounds`,
+//! `bbr3_ecn_cuts_by_a_third_of_alpha_once_per_marked_round`, `bbr3_ecn_is_too_high_above_one_half`,
+//! `bbr3_ecn_bounds_the_data_in_flight_and_not_the_bandwidth`.
 
 mod cycle;
+mod ecn;
 mod settings;
 mod signals;
 mod window;
@@ -67,6 +75,7 @@ use crate::algorithms::bbr::aggregation::Aggregation;
 use crate::row::{Param, ParamKind, Params, Response, Row, Traits};
 use crate::windowed::MaxFilter;
 use crate::{Ack, Congestion, CongestionControl, LostSegment, Needs, Path, Sent, Window};
+use ecn::Marks;
 use narrows_rng::Stream;
 use narrows_units::{Bytes, Duration, Instant, Rate, Variable};
 use settings::Settings;
@@ -76,11 +85,23 @@ pub(crate) const ROW: Row = Row {
     name: "bbr3",
     title: "BBR version 3",
     sources: &["draft-ietf-ccwg-bbr", "github.com/google/bbr, branch v3"],
-    params: &[Param {
-        name: "profile",
-        doc: "Numbers: the draft's, or those of google/bbr v3 for Linux.",
-        kind: ParamKind::Choice { default: "draft", allowed: &["draft", "linux"] },
-    }],
+    params: &[
+        Param {
+            name: "profile",
+            doc: "Numbers: the draft's, or those of google/bbr v3 for Linux.",
+            kind: ParamKind::Choice { default: "draft", allowed: &["draft", "linux"] },
+        },
+        Param {
+            name: "ecn",
+            doc: "Respond to marks in proportion to their share, as google/bbr v3; needs AccECN or an echo of each mark. Off: a mark counts as a loss.",
+            kind: ParamKind::Switch { default: false },
+        },
+        Param {
+            name: "ecn_max_rtt",
+            doc: "With `ecn`: longest min_rtt with which marks are used (bbr_ecn_max_rtt_us); 0 is no limit.",
+            kind: ParamKind::Number { unit: "ms", default: 5.0, min: 0.0, max: 1000.0 },
+        },
+    ],
     variables: &[
         Variable::state(
             "phase",
@@ -115,6 +136,11 @@ pub(crate) const ROW: Row = Row {
         Variable::new("rounds", "rounds", "Rounds since the start."),
         Variable::new("full_bw_reached", "", "1 once Startup has found the full bandwidth, else 0."),
         Variable::new("extra_acked_bytes", "bytes", "Allowance in the window for ACK aggregation."),
+        Variable::new(
+            "ecn_alpha",
+            "",
+            "ecn_alpha, the moving average of the share of marked bytes; 1 before marks are used.",
+        ),
     ],
     traits: Traits { response: Response::Models, needs_ecn: false, scales: false, l4s: false },
     ns2: None,
@@ -125,7 +151,9 @@ pub(crate) const ROW: Row = Row {
 
 fn build(params: &Params) -> Box<dyn CongestionControl> {
     let linux = params.choice(&ROW, "profile") == "linux";
-    Box::new(Bbr3::new(params.seed(), if linux { settings::LINUX } else { settings::DRAFT }))
+    let max_rtt = Duration::from_nanos((params.number(&ROW, "ecn_max_rtt") * 1e6) as u64);
+    let marks = Marks::new(params.switch(&ROW, "ecn"), max_rtt);
+    Box::new(Bbr3::new(params.seed(), if linux { settings::LINUX } else { settings::DRAFT }, marks))
 }
 
 /// State of the flow; the numbers are those reported as `phase`.
@@ -164,6 +192,7 @@ struct Bounds {
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
     settings: Settings,
+    marks: Marks,
     random: Stream,
     state: State,
     bw: Rate,
@@ -219,9 +248,10 @@ pub struct Bbr3 {
 }
 
 impl Bbr3 {
-    fn new(seed: u64, settings: Settings) -> Self {
+    fn new(seed: u64, settings: Settings, marks: Marks) -> Self {
         Self {
             settings,
+            marks,
             random: Stream::new(seed, 0, "cc/bbr3", "probe"),
             state: State::Startup,
             bw: Rate::ZERO,
@@ -304,6 +334,7 @@ impl CongestionControl for Bbr3 {
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
         let sample = ack.rate.as_ref();
+        self.marks.count(ack);
         self.update_signals(sample, path, win);
         self.update_aggregation(ack, path, win);
         self.check_full_bw(sample);
@@ -325,6 +356,7 @@ impl CongestionControl for Bbr3 {
 
     fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window) {
         match event {
+            Congestion::Ecn { .. } if self.marks.are_used() => {}
             Congestion::Ecn { .. } => self.note_loss(path),
             Congestion::Loss { .. } => {
                 self.save_cwnd(path, win);
@@ -400,5 +432,6 @@ impl CongestionControl for Bbr3 {
         visit("rounds", self.rounds as f64);
         visit("full_bw_reached", f64::from(u8::from(self.full_bw_reached)));
         visit("extra_acked_bytes", self.allowance().as_f64());
+        visit("ecn_alpha", self.marks.alpha());
     }
 }

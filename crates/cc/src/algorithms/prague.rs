@@ -31,9 +31,9 @@
 //! | share of marks | packets or bytes | packets | bytes | - |
 //! | alpha | real | 24 bits, times 16 | real | - |
 //! | alpha is updated | once per virtual RTT | the same | the same | `rtt_target` |
-//! | first mark | as an implementation sees fit | halves the window, alpha begins with 0; or alpha begins with 1 | the same | `first_mark` |
+//! | first mark | left open | window halved and alpha from 0, or alpha from 1 | the same | `first_mark` |
 //! | increase per RTT, in segments | 1 - p, scaled by (RTT / virtual RTT)^2 | the same | the same | `rtt_target` |
-//! | reductions | at most one per virtual RTT | at the beginning of CWR, `rtt_target` after the last or later | in each round of alpha with a mark | `reduction` |
+//! | reductions | one per virtual RTT | when CWR begins, `rtt_target` after the last | one per round | `reduction` |
 //! | RTT independence begins | after some rounds | 4 rounds after slow start | the same | `rtt_transition` |
 //! | cwnd | rounded fraction | rounded up, one segment per ACK towards it | bytes, at once | - |
 //! | windows below a few segments | smaller segments, rate-based | the same | as other windows | - |

@@ -1,7 +1,7 @@
 //! BBR version 3 (the reference's section 34).
 
 use crate::pipe::{Pipe, SMSS, segments};
-use narrows_cc::Congestion;
+use narrows_cc::{Congestion, EcnFeedback};
 use narrows_units::{Bytes, Duration, Rate};
 
 const STARTUP: f64 = 0.0;
@@ -177,6 +177,68 @@ fn bbr3_a_mark_is_a_loss_of_its_round() {
     p.round(BW);
     assert!((p.state("bw_shortterm_bps") / 1e7 - 1.0).abs() < 0.01, "all of it was delivered nevertheless");
     assert_eq!(p.state("inflight_longterm_bytes"), 0.0);
+}
+
+/// A flow in CRUISE on a path of 40 ms with its switch `ecn`, which found 10 Mb/s without a mark.
+fn marked(max_rtt: &str) -> Pipe {
+    let mut p = Pipe::seeded("bbr3", &[("ecn", "true"), ("ecn_max_rtt", max_rtt)], 40, 1);
+    p.path.ecn = EcnFeedback::Accurate;
+    p.until(BW, is(DRAIN));
+    p.inflight = Some(segments(30));
+    p.until(BW, is(CRUISE));
+    p
+}
+
+#[test]
+fn bbr3_ecn_bounds_the_data_in_flight_and_not_the_bandwidth() {
+    let mut p = marked("0");
+    p.round_of(BW, 1);
+    let (before, cwnd) = (p.state("ecn_alpha"), p.win.cwnd.as_f64());
+    assert!(before < 1.0, "rounds without marks: {before}");
+    p.marking = true;
+    p.event(Congestion::Ecn { marked: segments(1) });
+    // Rounds of one ACK each: alpha = 15/16 alpha + 1/16, and two marked rounds cut twice.
+    p.round_of(BW, 1);
+    let alpha = before + (1.0 - before) / 16.0;
+    assert!((p.state("ecn_alpha") - alpha).abs() < 1e-12);
+    let once = cwnd * (1.0 - alpha / 3.0);
+    assert!((p.state("inflight_shortterm_bytes") - once).abs() <= 1.0);
+    p.round_of(BW, 1);
+    let alpha = alpha + (1.0 - alpha) / 16.0;
+    assert!((p.state("inflight_shortterm_bytes") - once * (1.0 - alpha / 3.0)).abs() <= 2.0);
+    p.marking = false;
+    let short = p.state("inflight_shortterm_bytes");
+    p.round_of(BW, 1);
+    assert_eq!(p.state("inflight_shortterm_bytes"), short, "no mark");
+    assert_eq!((p.state("bw_shortterm_bps"), p.state("inflight_longterm_bytes")), (0.0, 0.0));
+    // A path that is too long has the response to a loss.
+    let mut p = marked("5");
+    p.marking = true;
+    p.event(Congestion::Ecn { marked: segments(1) });
+    p.round(BW);
+    p.round(BW);
+    assert_eq!(p.state("ecn_alpha"), 1.0);
+    assert!(p.state("bw_shortterm_bps") > 0.0);
+}
+
+#[test]
+fn bbr3_ecn_ends_startup_and_probes_that_go_too_far() {
+    let mut p = Pipe::seeded("bbr3", &[("ecn", "true"), ("ecn_max_rtt", "0")], 40, 1);
+    p.path.ecn = EcnFeedback::Accurate;
+    // Growing rounds, so that the bandwidth does not end Startup; marks of two rounds do.
+    p.round(Rate::mbps(1));
+    p.marking = true;
+    p.round(Rate::mbps(2));
+    assert_eq!(p.state("full_bw_reached"), 0.0);
+    p.round(Rate::mbps(4));
+    p.round(Rate::mbps(8));
+    assert_eq!(p.state("full_bw_reached"), 1.0);
+    assert!(p.state("inflight_longterm_bytes") > 0.0);
+    let mut p = marked("0");
+    p.until(BW, is(UP));
+    p.marking = true;
+    p.until(BW, is(DOWN));
+    assert!(p.state("inflight_longterm_bytes") > 0.0, "what was in flight is the bound");
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub struct Pipe {
     pub rtt: Duration,
     /// Whether the samples are limited by the application.
     pub app_limited: bool,
+    /// Whether ACKs report all that they deliver as marked.
+    pub marking: bool,
     /// Bytes lost in the next ACK, and since the sampled segment was sent.
     pub lost: Bytes,
     /// Bytes in flight when the sampled segment was sent; `None` is the rate times the round-trip time.
@@ -63,8 +65,17 @@ impl Pipe {
             slow_start_at_equality: false,
         };
         let cc = (row.build)(&params(row, given).seeded(seed));
-        let mut pipe =
-            Self { cc, win, path, rtt, app_limited: false, lost: Bytes::ZERO, tx_inflight: None, inflight: None };
+        let mut pipe = Self {
+            cc,
+            win,
+            path,
+            rtt,
+            app_limited: false,
+            marking: false,
+            lost: Bytes::ZERO,
+            tx_inflight: None,
+            inflight: None,
+        };
         pipe.cc.on_start(&pipe.path, &mut pipe.win);
         pipe
     }
@@ -112,6 +123,7 @@ impl Pipe {
             rtt: Some(self.rtt),
             rate: Some(rate),
             newly_lost: self.lost,
+            marked: if self.marking { bytes } else { Bytes::ZERO },
             ..Ack::default()
         };
         if self.cc.needs().acks {

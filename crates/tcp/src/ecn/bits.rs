@@ -9,7 +9,7 @@
 //! A connection has one owner of these bits, the [`Agreement`](crate::Agreement) of its handshake. Two that exclude
 //! each other are never in force together: a scheme that excludes ECN is negotiated, and ECN is then off.
 
-use narrows_wire::TcpFlags;
+use narrows_wire::{Ecn, TcpFlags};
 
 /// The header bits that ECN or a scheme writes on segments of an established connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,17 @@ impl HeaderBits {
     #[must_use]
     pub const fn excludes(self, other: Self) -> bool {
         self.flags.any(other.flags) || (self.ecn_field && other.ecn_field)
+    }
+}
+
+/// The handshake encoding of an IP-ECN field (RFC 9768, section 3.2.2.1, table 3), also that of the SYN on a
+/// SYN-ACK (table 2).
+pub(crate) const fn encoded(ecn: Ecn) -> u8 {
+    match ecn {
+        Ecn::NotEct => 0b010,
+        Ecn::Ect1 => 0b011,
+        Ecn::Ect0 => 0b100,
+        Ecn::Ce => 0b110,
     }
 }
 

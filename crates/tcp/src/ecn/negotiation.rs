@@ -15,8 +15,7 @@
 //!
 //! A server answers the other five values of a SYN as it answers 111 (section 3.1.3).
 
-use super::accurate::encoded;
-use super::bits::HeaderBits;
+use super::bits::{HeaderBits, encoded};
 use crate::assist::{Agreement, Assist};
 use narrows_settings::Config;
 use narrows_wire::{Ecn, TcpFlags};

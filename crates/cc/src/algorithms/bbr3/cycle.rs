@@ -115,6 +115,14 @@ impl Bbr3 {
                 return true;
             }
         }
+        if let Some(sample) = sample
+            && self.marks.too_high()
+        {
+            if self.probe_samples {
+                self.probe_too_high(sample.tx_inflight, sample.app_limited, path, win);
+            }
+            return false;
+        }
         if let (Some(sample), Some(long)) = (sample, self.bounds.inflight_long)
             && !Self::sample_too_high(sample)
         {

@@ -24,6 +24,14 @@ pub(super) const FULL_BW_GROWTH: f64 = 1.25;
 pub(super) const FULL_BW_ROUNDS: u32 = 3;
 /// StartupFullLossCnt: lost ranges in a round.
 pub(super) const STARTUP_LOSSES: u32 = 6;
+/// Gain of ecn_alpha (`bbr_ecn_alpha_gain`).
+pub(super) const ECN_ALPHA_GAIN: f64 = 1.0 / 16.0;
+/// Share of ecn_alpha by which a marked round reduces inflight_shortterm (`bbr_ecn_factor`).
+pub(super) const ECN_FACTOR: f64 = 1.0 / 3.0;
+/// Share of marks in a round that is too much (`bbr_ecn_thresh`).
+pub(super) const ECN_THRESH: f64 = 0.5;
+/// Rounds with too many marks that end Startup (`bbr_full_ecn_cnt`).
+pub(super) const STARTUP_ECN_ROUNDS: u32 = 2;
 /// Shortest and longest wait for the next probe, in seconds.
 pub(super) const PROBE_WAIT: (f64, f64) = (2.0, 3.0);
 /// Bound on the rounds after which a Reno flow would have grown to the same window.

@@ -45,6 +45,7 @@ impl Bbr3 {
             self.round_start = true;
             self.rounds += 1;
             self.rounds_since_probe += 1;
+            self.end_round_of_marks(path);
         }
         if !sample.app_limited || rate >= self.max_bw.max() {
             self.max_bw.update(self.cycles, rate, set::MAX_BW_CYCLES);
@@ -59,13 +60,16 @@ impl Bbr3 {
     /// (BBRAdaptLowerBoundsFromCongestion).
     fn adapt_short_term(&mut self, win: &Window) {
         let probing = matches!(self.state, State::Startup | State::Refill | State::Up);
+        let for_marks = self.marks.take_cut().filter(|_| !probing);
+        let inflight = self.short_term_base(win);
         if probing || !self.loss_in_round {
+            self.cut_for_marks(for_marks, inflight);
             return;
         }
         let bw = self.bounds.bw_short.unwrap_or_else(|| self.max_bw.max());
-        let inflight = self.bounds.inflight_short.unwrap_or(win.cwnd);
         self.bounds.bw_short = Some(self.bw_latest.max(bw.mul_f64(set::BETA)));
         self.bounds.inflight_short = Some(self.inflight_latest.max(inflight.mul_f64(set::BETA)));
+        self.cut_for_marks(for_marks, inflight);
     }
 
     /// Step 10: a new round begins with the present ACK's values.
@@ -135,10 +139,15 @@ impl Bbr3 {
         let loss = ranges >= set::STARTUP_LOSSES && too_high(sample.lost, sample.tx_inflight);
         if !self.full_bw_reached && a_round && loss {
             self.undo_state = State::Startup;
-            self.full_bw_reached = true;
-            let bdp = self.bdp(self.max_bw.max(), 1.0, path);
-            self.bounds.inflight_long = Some(bdp.max(self.inflight_latest));
+            self.startup_is_too_high(path);
         }
+    }
+
+    /// Ends Startup because of losses or marks (BBRHandleQueueTooHighInStartup).
+    pub(super) fn startup_is_too_high(&mut self, path: &Path) {
+        self.full_bw_reached = true;
+        let bdp = self.bdp(self.max_bw.max(), 1.0, path);
+        self.bounds.inflight_long = Some(bdp.max(self.inflight_latest));
     }
 
     /// Records the first loss of a round (BBRNoteLoss), or a mark that counts as one.
@@ -162,9 +171,9 @@ impl Bbr3 {
         }
     }
 
-    /// Handles a probe that lost more than 2 %: what was in flight becomes the long-term bound
+    /// Handles a probe that lost more than 2 %, or had too many marks: what was in flight becomes the long-term bound
     /// (BBRHandleInflightTooHigh).
-    fn probe_too_high(&mut self, inflight: Bytes, app_limited: bool, path: &Path, win: &Window) {
+    pub(super) fn probe_too_high(&mut self, inflight: Bytes, app_limited: bool, path: &Path, win: &Window) {
         (self.prev_too_high, self.probe_samples) = (true, false);
         if !app_limited {
             self.bounds.inflight_long = Some(inflight.max(self.target_inflight(path, win).mul_f64(set::BETA)));

@@ -1,6 +1,7 @@
 //! AccECN as a data receiver (RFC 9768, sections 3.2.2 and 3.2.3): what is counted, and which segments report it.
 
-use super::{FIRST_BYTES, FIRST_PACKETS, encoded};
+use super::{FIRST_BYTES, FIRST_PACKETS};
+use crate::ecn::bits::encoded;
 use narrows_units::{Duration, Instant, Packets};
 use narrows_wire::{AccEcn, AccEcnOrder, Ecn, TcpRepr};
 

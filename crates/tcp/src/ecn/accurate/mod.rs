@@ -33,16 +33,6 @@ const FIRST_PACKETS: u32 = 5;
 /// First value of the byte counters of ECT(0) and ECT(1), for the same reason. That of CE begins with zero.
 const FIRST_BYTES: u32 = 1;
 
-/// The handshake encoding of an IP-ECN field (section 3.2.2.1, table 3), also that of the SYN on a SYN-ACK (table 2).
-pub(crate) const fn encoded(ecn: Ecn) -> u8 {
-    match ecn {
-        Ecn::NotEct => 0b010,
-        Ecn::Ect1 => 0b011,
-        Ecn::Ect0 => 0b100,
-        Ecn::Ce => 0b110,
-    }
-}
-
 /// The option of a SYN-ACK: the counters' first values.
 pub(crate) fn first_option() -> AccEcn {
     AccEcn::new(AccEcnOrder::Ect0First, &[FIRST_BYTES, 0, FIRST_BYTES])
