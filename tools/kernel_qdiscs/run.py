@@ -15,7 +15,11 @@ import gzip
 import shutil
 import struct
 import subprocess
+import sys
 from pathlib import Path
+from typing import Any
+
+Table = dict[str, Any]
 
 HERE = Path(__file__).resolve().parent
 ORACLE = HERE.parents[1] / "crates/queue/tests/vectors/kernel_qdiscs.txt"
@@ -47,7 +51,7 @@ KINDS = "?SIOT"  # waits, sent, dropped on enqueue, on dequeue, by a timer
 MASK = (1 << 64) - 1
 
 
-def cases():
+def cases() -> tuple[list[Table], list[Table]]:
     """The scenarios and disciplines of cases.txt."""
     scenarios, discs = [], []
     for line in (HERE / "cases.txt").read_text().splitlines():
@@ -69,7 +73,7 @@ def cases():
     return scenarios, discs
 
 
-def arrivals(scenario):
+def arrivals(scenario: Table) -> list[tuple[int, int, int, int]]:
     """(time in ns, flow, size, TOS) in the order of times, and of trains at one time."""
     found = []
     for place, (flow, size, tos, start, gap, count, burst) in enumerate(scenario["trains"]):
@@ -78,14 +82,15 @@ def arrivals(scenario):
     return [(at, flow, size, tos) for at, _, flow, size, tos in sorted(found)]
 
 
-def split_mix(state):
+def split_mix(state: int) -> tuple[int, int]:
+    """The next state and number of SplitMix64."""
     state = (state + 0x9E3779B97F4A7C15) & MASK
     z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
     return state, z ^ (z >> 31)
 
 
-def generator(skip):
+def generator(skip: int) -> list[int]:
     """The state of narrows_rng's Stream::new(1, 0, "oracle", "kernel") after `skip` numbers."""
     state = 0xCBF29CE484222325
     for text in ("oracle", "kernel"):
@@ -105,7 +110,7 @@ def generator(skip):
     return s
 
 
-def job(scenario, disc):
+def job(scenario: Table, disc: Table) -> bytes:
     """The input of replay.c."""
     listed = arrivals(scenario)
     packed = struct.pack("<7Q", CREATED, scenario["rate"], *generator(int(disc.get("skip", 0))), len(listed))
@@ -115,11 +120,12 @@ def job(scenario, disc):
     return packed
 
 
-def sh(*command, **more):
+def sh(*command: str | Path, **more: Any) -> None:
+    """Runs a command that must succeed."""
     subprocess.run([str(x) for x in command], check=True, **more)
 
 
-def prepare(work):
+def prepare(work: Path) -> None:
     """Fetches and unpacks the kernel's packages, and builds the modules."""
     root, deb, mod = work / "root", work / "deb", work / "mod"
     if not (root / "done").exists():
@@ -139,7 +145,7 @@ def prepare(work):
     sh("make", "-s", "-C", root / f"usr/src/linux-headers-{IMAGE}", f"M={mod}", "modules")
 
 
-def module(work, name, to):
+def module(work: Path, name: str, to: Path) -> None:
     """Copies a module with its imports renamed."""
     replay = name == "replay"
     built = work / f"mod/{name}.ko"
@@ -150,7 +156,7 @@ def module(work, name, to):
     sh("objcopy", *flags, found, to / f"{name}.ko")
 
 
-def init(scenarios, discs):
+def init(scenarios: list[Table], discs: list[Table]) -> str:
     """The guest's init script."""
     lines = [
         "#!/bin/busybox sh",
@@ -202,7 +208,7 @@ def init(scenarios, discs):
     return "\n".join(lines) + "\n"
 
 
-def guest(work, scenarios, discs):
+def guest(work: Path, scenarios: list[Table], discs: list[Table]) -> dict[str, bytes]:
     """Runs all cases in the guest; the outcomes by case."""
     fs = work / "fs"
     shutil.rmtree(fs, ignore_errors=True)
@@ -252,14 +258,14 @@ def guest(work, scenarios, discs):
     )
     text = log.read_text(errors="replace")
     if "FAILED" in text or "rror" in text:
-        print(text)
+        sys.stdout.write(text)
     shutil.rmtree(work / "results", ignore_errors=True)
     (work / "results").mkdir()
     sh("tar", "xzf", out, "-C", work / "results")
     return {path.name: path.read_bytes() for path in (work / "results").iterdir()}
 
 
-def coded(letters):
+def coded(letters: str) -> str:
     """Run lengths: "SSSM" becomes "3SM"."""
     out, i = "", 0
     while i < len(letters):
@@ -271,7 +277,7 @@ def coded(letters):
     return out
 
 
-def digest(listed):
+def digest(listed: list[tuple[int, int]]) -> int:
     """FNV-1a over the numbers and times of departures, in their order."""
     value = 0xCBF29CE484222325
     for at, number in listed:
@@ -280,7 +286,8 @@ def digest(listed):
     return value
 
 
-def outcome_lines(scenario, raw):
+def outcome_lines(scenario: Table, raw: bytes) -> list[str]:
+    """The lines of the oracle about one run: decisions, departures and sojourn times."""
     listed = arrivals(scenario)
     letters, gone, waits = "", [], []
     for number, (at, _, _, tos) in enumerate(listed):
@@ -295,7 +302,8 @@ def outcome_lines(scenario, raw):
     return [f"sojourn {at[0]} {at[1]} {at[2]}", f"departures {digest(sorted(gone)):016x}", f"packets {coded(letters)}"]
 
 
-def main():
+def main() -> None:
+    """Records all cases, and writes the oracle."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--work", type=Path, default=Path.home() / ".cache/narrows-kernel-qdiscs")
     parser.add_argument("--out", type=Path, default=ORACLE)
@@ -320,7 +328,8 @@ def main():
             lines += outcome_lines(scenario, results[f"{disc['name']}.{scenario['name']}"])
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text("\n".join(lines) + "\n")
-    print(f"{given.out}: {given.out.stat().st_size} bytes, {len(discs)} disciplines, {len(scenarios)} scenarios")
+    size = given.out.stat().st_size
+    sys.stdout.write(f"{given.out}: {size} bytes, {len(discs)} disciplines, {len(scenarios)} scenarios\n")
 
 
 if __name__ == "__main__":

@@ -205,7 +205,7 @@ fn every_rule_has_its_message() {
             "half a Gilbert-Elliott",
             with("delay = \"20 ms\"", "delay = \"20 ms\", loss = { kind = \"gilbert_elliott\", to_bad = 0.1 }"),
         ),
-        ("unknown queue", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { kind = \"cake\" }")),
+        ("unknown queue", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { kind = \"wred\" }")),
         ("queue of no packets", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { limit = \"0 packets\" }")),
         ("queue as a rate", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { limit = \"20 Mb/s\" }")),
         ("queue of no time", with("delay = \"20 ms\"", "delay = \"20 ms\", queue = { limit = \"0 ms\" }")),

@@ -46,9 +46,9 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
     dict
         Lists of entries under ``cc``, ``queues``, ``schemes`` and ``phys``; an entry has ``name``, ``title``,
         ``sources``, ``parameters`` and ``variables``. Congestion controls also have ``recovery``, ``needs_ecn``,
-        ``l4s``, ``ns2``, ``profiles`` and ``page``. PHYs have, instead of ``parameters`` and ``variables``, values fixed by the
-        standard: ``rates_bps`` or ``max_mcs``, ``widths_mhz``, ``max_streams`` and ``left_out``; ``basic_rates_bps``,
-        ``slot_ns``, ``sifs_ns``, ``cw_min``, ...
+        ``l4s``, ``ns2``, ``profiles`` and ``page``. PHYs have, instead of ``parameters`` and ``variables``, values
+        fixed by the standard: ``rates_bps`` or ``max_mcs``, ``widths_mhz``, ``max_streams`` and ``left_out``;
+        ``basic_rates_bps``, ``slot_ns``, ``sifs_ns``, ``cw_min``, ...
     """
     content = engine_catalogue()
     for name, title, parameters in own.rows():

@@ -266,7 +266,8 @@ def _use(entry: dict[str, Any]) -> str:
         words.append("It needs `ecn = true` and a queue that marks (in the plot above 12 packets).")
     if entry.get("l4s"):
         words.append(
-            'It implies `ecn = "accurate"` and `ect1 = true`, and needs a queue that marks (in the plot above 12 packets).'
+            'It implies `ecn = "accurate"` and `ect1 = true`, and needs a queue that marks '
+            "(in the plot above 12 packets)."
         )
     if entry.get("recovery"):
         words.append(f'Its name implies `recovery = "{entry["recovery"]}"`.')
