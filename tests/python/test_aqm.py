@@ -7,8 +7,10 @@ import math
 from typing import TYPE_CHECKING
 
 import pytest
+from typer.testing import CliRunner
 
 from narrows.base.errors import InputError, ScenarioError
+from narrows.cli import app
 from narrows.model.catalogue import engine_catalogue
 from narrows.model.scenario import Scenario
 from narrows.store.journal import RUNS
@@ -132,3 +134,11 @@ def test_without_a_bottleneck_all_disciplines_are_replaced() -> None:
     assert {link.forward.queue.kind for link in made.resolved.links} == {"codel"}
     assert made.resolved.links[0].forward.queue.limit_packets == 50
     assert {station.queue.kind for station in made.channels[0].stations} == {"codel"}
+
+
+def test_report_names_the_command_that_makes_the_page_of_a_comparison(tmp_path: Path) -> None:
+    (tmp_path / "aqm.json").write_text("{}")
+    done = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "the `narrows aqm` command that made it" in " ".join(done.stderr.split())
+    assert [file.name for file in tmp_path.iterdir()] == ["aqm.json"]

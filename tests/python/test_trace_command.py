@@ -123,6 +123,16 @@ def test_bins_hold_all_bytes(packets: list[tuple[int, int]], bin_s: float) -> No
     assert float((rates * np.diff(edges)).sum()) / 8 == pytest.approx(sum(size for _, size in packets))
 
 
+def test_a_bad_line_behind_the_first_block_is_found_and_a_last_line_needs_no_end(tmp_path: Path) -> None:
+    lines = [str(number) for number in range(1, 70_001)]
+    (tmp_path / "long").write_text("\r\n".join(lines))
+    assert read(tmp_path / "long").times_s[-1] == 70.0
+    lines[69_999] = "x"
+    (tmp_path / "bad").write_text("\n".join(lines))
+    with pytest.raises(InputError, match="bad:70000: 'x' is not a time"):
+        read(tmp_path / "bad")
+
+
 def test_pictures_of_all_kinds_are_drawn(tmp_path: Path) -> None:
     for suffix, begin in ((".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")):
         code, _, err = call(TRACES / "wifi.trace", "--plot", tmp_path / f"plot{suffix}")
@@ -143,6 +153,14 @@ def test_bad_input_is_refused_by_line_and_nothing_is_written(tmp_path: Path) -> 
         ([given_file("empty", "")], "is empty; allowed"),
         ([given_file("words", "1\n2\nthree\n")], "words:3: 'three' is not a time"),
         ([given_file("back", "1\n5\n4\n")], "back:3: the time is not at or above the one before"),
+        ([given_file("large", "1\n99999999999999999999\n")], "large:2: '99999999999999999999' is not a time"),
+        ([given_file("over", "1\n4294967296\n")], "over:2: '4294967296' is not a time; allowed: whole milliseconds"),
+        ([given_file("under", "1\n1_000\n")], "under:2: '1_000' is not a time"),
+        ([given_file("gap", "1\n\n5\n")], "gap:2: '' is not a time"),
+        ([given_file("still", "0\n0\n")], "still: all times are 0 ms"),
+        ([given_file("late.csv", "time_s,rate_mbps\n1,5\n2,5\n")], "late.csv:2: '1,5' does not start at time 0"),
+        ([given_file("score.csv", "time_s,rate_mbps\n0,1_0\n2,5\n")], "score.csv:2: '0,1_0' is not a time and a rate"),
+        ([given_file("vast.csv", "time_s,rate_gbps\n0,1e308\n2,5\n")], "vast.csv:2: '0,1e308' is out of range"),
         ([given_file("head.csv", "when,rate_mbps\n0,1\n")], "head.csv:1: 'when,rate_mbps' is not a header"),
         ([given_file("row.csv", "time_s,rate_mbps\n0,1\n1,x\n")], "row.csv:3: '1,x' is not a time and a rate"),
         ([given_file("less.csv", "time_s,rate_mbps\n0,-1\n1,2\n")], "less.csv:2: '0,-1' is out of range"),

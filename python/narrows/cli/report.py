@@ -75,6 +75,14 @@ def _writer(directory: Path) -> Callable[[Path], object]:
 
             contest = saved.load(directory)
             return lambda page: contest_page.write_page(contest, page)
+        from narrows.studies.aqm.page import SUMMARY as AQM_SUMMARY
+
+        if (directory / AQM_SUMMARY).is_file():
+            message = (
+                f"{directory}: holds a comparison of queue disciplines, which `narrows report` does not read; "
+                "allowed: the `narrows aqm` command that made it, which reuses its runs and writes the page again"
+            )
+            raise InputError(message)
     from narrows.report import write_report
 
     result = results.load(directory)

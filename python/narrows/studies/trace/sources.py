@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from array import array
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from narrows.base.errors import InputError
-from narrows.studies.trace.deliveries import OPPORTUNITY_BYTES, TUN_BYTES, Deliveries
+from narrows.studies.trace.deliveries import MOST_OPPORTUNITIES, OPPORTUNITY_BYTES, TUN_BYTES, Deliveries
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from ipaddress import IPv4Address, IPv6Address
     from os import PathLike
 
@@ -22,6 +26,11 @@ if TYPE_CHECKING:
 
 _TIMES = {"time_s": 1.0, "time_ms": 1e-3, "time_us": 1e-6, "time_ns": 1e-9}
 _RATES = {"rate_gbps": 1e9, "rate_mbps": 1e6, "rate_kbps": 1e3, "rate_bps": 1.0}
+_LAST_MS = 2**32 - 1
+_MOMENTS = re.compile(r"(?:[ \t]*[0-9]{1,18}[ \t]*(?:\n|\Z))+")
+_BLOCK = 1 << 16
+"""Lines that are held as text at once."""
+
 _MAGIC = {
     b"\x0a\x0d\x0d\x0a",
     b"\xa1\xb2\xc3\xd4",
@@ -159,7 +168,14 @@ def read(path: str | PathLike[str]) -> Deliveries:
         If the file cannot be read, is empty, unsorted, or of another format; names the line.
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        with Path(path).open(encoding="utf-8") as file:
+            first = file.readline()
+            if not first:
+                message = f"{path}: is empty; allowed: a trace in mahimahi's format or a CSV of rates"
+                raise InputError(message)
+            return (
+                _rates(path, first.rstrip("\n"), file) if "," in first else _opportunities(path, chain([first], file))
+            )
     except UnicodeDecodeError:
         allowed = "a trace in mahimahi's format, a CSV of rates, a capture, or a run's directory"
         message = f"{path}: is not text; allowed: {allowed}"
@@ -167,52 +183,77 @@ def read(path: str | PathLike[str]) -> Deliveries:
     except OSError as error:
         message = f"{path}: cannot be read: {error.strerror}"
         raise InputError(message) from None
-    if not lines:
-        message = f"{path}: is empty; allowed: a trace in mahimahi's format or a CSV of rates"
-        raise InputError(message)
-    return _rates(path, lines) if "," in lines[0] else _opportunities(path, lines)
 
 
-def _opportunities(path: str | PathLike[str], lines: list[str]) -> Deliveries:
-    try:
-        times = np.array(lines, dtype=np.int64)
-    except (ValueError, OverflowError):
-        number, line = next((n, line) for n, line in enumerate(lines, 1) if not line.strip().isdecimal())
-        message = f"{path}:{number}: {line!r} is not a time; allowed: whole milliseconds, one opportunity a line"
-        raise InputError(message) from None
-    _check_order(path, times.astype(np.float64), first_line=1, strictly=False)
-    if times[0] < 0 or times[-1] == 0:
-        message = f"{path}: times are {times[0]} to {times[-1]} ms; allowed: from 0 on, the last above 0"
+def _opportunities(path: str | PathLike[str], lines: Iterator[str]) -> Deliveries:
+    """Read lines in blocks: the text of a long trace takes several times the memory of its times."""
+    parts: list[NDArray[np.int64]] = []
+    count = 0
+    while block := list(islice(lines, _BLOCK)):
+        if not _MOMENTS.fullmatch("".join(block)):
+            _refuse_moment(path, block, before=count)
+        part = np.array(block, dtype=np.int64)
+        if part.max() > _LAST_MS:
+            _refuse_moment(path, block, before=count)
+        parts.append(part)
+        count += len(block)
+        if count > MOST_OPPORTUNITIES:
+            message = f"{path}: has more than {MOST_OPPORTUNITIES} lines; allowed: at most {MOST_OPPORTUNITIES}"
+            raise InputError(message)
+    times = np.concatenate(parts)
+    _check_order(path, times, first_line=1, strictly=False)
+    if times[-1] == 0:
+        message = f"{path}: all times are 0 ms; allowed: a last time above 0"
         raise InputError(message)
     return Deliveries.of_packets(times * 1_000_000, np.full(len(times), OPPORTUNITY_BYTES))
 
 
-def _rates(path: str | PathLike[str], lines: list[str]) -> Deliveries:
-    time, _, rate = (part.strip() for part in lines[0].partition(","))
+def _refuse_moment(path: str | PathLike[str], block: list[str], *, before: int) -> NoReturn:
+    """Raise for the first line of a block that a scenario would refuse; `before` lines precede the block."""
+    number, line = next(
+        (number, line.rstrip("\n"))
+        for number, line in enumerate(block, before + 1)
+        if not _MOMENTS.fullmatch(line) or int(line) > _LAST_MS
+    )
+    message = f"{path}:{number}: {line!r} is not a time; allowed: whole milliseconds from 0 to {_LAST_MS}, one a line"
+    raise InputError(message)
+
+
+def _rates(path: str | PathLike[str], header: str, lines: Iterable[str]) -> Deliveries:
+    time, _, rate = (part.strip() for part in header.partition(","))
     if time not in _TIMES or rate not in _RATES:
         allowed = f"one of {', '.join(_TIMES)}, and one of {', '.join(_RATES)}"
-        message = f"{path}:1: {lines[0]!r} is not a header; allowed: {allowed}"
+        message = f"{path}:1: {header!r} is not a header; allowed: {allowed}"
         raise InputError(message)
-    pairs = []
-    for number, line in enumerate(lines[1:], 2):
+    times, rates = array("d"), array("d")
+    for number, line in enumerate(lines, 2):
+        shown = line.rstrip("\n")
         try:
-            first, second = map(float, line.split(","))
+            # Python's numbers may hold underscores and digits of other scripts; a scenario's may not.
+            first, second = map(float, line.replace("_", "?").encode("ascii").split(b","))
         except ValueError:
-            message = f"{path}:{number}: {line!r} is not a time and a rate; allowed: two numbers with a comma between"
+            message = f"{path}:{number}: {shown!r} is not a time and a rate; allowed: two numbers with a comma between"
             raise InputError(message) from None
+        first, second = first * _TIMES[time], second * _RATES[rate]
         if not (np.isfinite(first) and np.isfinite(second)) or second < 0 or first < 0:
-            message = f"{path}:{number}: {line!r} is out of range; allowed: times and rates from 0 on"
+            message = f"{path}:{number}: {shown!r} is out of range; allowed: times and rates from 0 on"
             raise InputError(message)
-        pairs.append((first * _TIMES[time], second * _RATES[rate]))
-    if len(pairs) < 2:
-        message = f"{path}: has {len(pairs)} lines of rates; allowed: at least two, the last of them at the end"
+        if number == 2 and first > 0:
+            message = f"{path}:2: {shown!r} does not start at time 0; allowed: 0 as the first time"
+            raise InputError(message)
+        times.append(first)
+        rates.append(second)
+    if len(times) < 2:
+        message = f"{path}: has {len(times)} lines of rates; allowed: at least two, the last of them at the end"
         raise InputError(message)
-    times, rates = np.array(pairs).T
-    _check_order(path, times, first_line=2, strictly=True)
-    return Deliveries.of_rates(times, rates[:-1])
+    moments = np.array(times)
+    _check_order(path, moments, first_line=2, strictly=True)
+    return Deliveries.of_rates(moments, np.array(rates[:-1]))
 
 
-def _check_order(path: str | PathLike[str], times: Array, *, first_line: int, strictly: bool) -> None:
+def _check_order(
+    path: str | PathLike[str], times: Array | NDArray[np.int64], *, first_line: int, strictly: bool
+) -> None:
     steps = np.diff(times)
     wrong = np.flatnonzero(steps <= 0 if strictly else steps < 0)
     if wrong.size:
