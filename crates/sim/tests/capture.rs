@@ -93,6 +93,29 @@ fn every_captured_packet_parses_and_stands_in_order() {
 }
 
 #[test]
+fn accurate_ecn_stands_in_captures_and_both_loops_agree() {
+    let queue = "rate = \"10 Mb/s\"\ndelay = \"5 ms\"\nqueue = { kind = \"dualpi2\", limit = \"100 packets\" }";
+    let flow = "[[flows]]\nname = \"l4s\"\nfrom = \"A\"\nto = \"B\"\nkind = \"bulk\"\ncc = \"prague\"\n";
+    let scenario = scenario(&path(queue, flow).replace("20 s", "3 s"));
+    let dir = Scratch::new("accurate");
+    let captured = run(&scenario, &Options { seed: 1, pcap_dir: Some(&dir.0), ..Options::default() }).unwrap();
+    let plain = run(&scenario, &Options { seed: 1, ..Options::default() }).unwrap();
+    assert_eq!(captured.digest(), plain.digest(), "a capture takes the plain loop");
+
+    let packets = read(&dir.0.join("R1-R2.pcapng"));
+    let tcp = |n: usize| packets[n].2.tcp().unwrap();
+    assert_eq!((tcp(0).flags.ace(), tcp(0).options.accecn()), (0b111, None), "the SYN offers AccECN");
+    assert_eq!((tcp(1).flags.ace(), tcp(1).options.accecn().unwrap().len()), (0b010, 3), "the SYN-ACK");
+    let data: Vec<_> = packets.iter().filter(|p| p.2.payload_len > 0).map(|p| p.2.ip.ecn()).collect();
+    assert!(data.iter().all(|ecn| matches!(ecn, Ecn::Ect1 | Ecn::Ce)));
+    let marked = data.iter().filter(|ecn| **ecn == Ecn::Ce).count();
+    let reported = packets.iter().filter_map(|p| p.2.tcp()?.options.accecn()?.ce()).max().unwrap();
+    // Marks of the last round-trip time are on their way; a full segment has 1448 bytes.
+    let lacking = marked - reported as usize / 1448;
+    assert!(marked > 20 && reported % 1448 == 0 && lacking <= 20, "{marked} marked, {reported} bytes reported");
+}
+
+#[test]
 fn dropped_packets_stand_in_a_file_of_their_own_with_reason_and_sub_queue() {
     use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption as PacketOption;
     let flow = "[[flows]]\nname = \"udp\"\nfrom = \"A\"\nto = \"B\"\nkind = \"udp\"\nrate = \"12 Mb/s\"\n";
