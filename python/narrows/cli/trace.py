@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
     from narrows.studies.trace import Deliveries
 
-EXAMPLE = "Example: narrows trace uplink.pcap --src 192.0.2.7 -o uplink.trace --plot uplink.svg"
+EXAMPLE = (
+    "A run with captures: narrows run cellular --pcap -o results/cellular\n\n"
+    "Example: narrows trace results/cellular/pcap/r1-r2.pcapng --src 10.0.0.1 -o downlink.trace --plot downlink.svg\n\n"
+    "From the samples: narrows trace results/cellular --link 'r1->r2' -o rates.csv"
+)
 
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}
 
