@@ -1,8 +1,12 @@
 //! Applications, which offer data to flows: state machines without clock or connection.
 
+use crate::exchange::{Client, Exchange};
+use crate::page::PageLoad;
+use crate::video::{Playback, Player};
 use narrows_rng::Stream;
 use narrows_scenario::{Distribution, Traffic};
 use narrows_units::{Bytes, Duration, Instant, Rate, Serialiser};
+use std::sync::Arc;
 
 /// What an application does when it is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +29,8 @@ pub struct Source {
     traffic: Traffic,
     /// Only for applications with a rate or with on-times and off-times.
     timing: Option<Box<Timing>>,
-    /// Request and response: requests written, requests served, responses received in full.
-    requested: u64,
-    served: u64,
-    answered: u64,
+    /// Only for applications that ask for responses.
+    exchange: Option<Box<Exchange>>,
     /// Only for flows of datagrams.
     datagram: Datagram,
 }
@@ -56,72 +58,94 @@ struct Timing {
 }
 
 impl Source {
-    /// An application that draws its times from `stream` and, over UDP, sends `datagram`s.
-    pub fn new(traffic: Traffic, stream: Stream, datagram: Datagram) -> Self {
-        let timed = match traffic {
-            Traffic::Bulk { .. } | Traffic::RequestResponse { .. } => false,
-            Traffic::RateLimited { .. } | Traffic::Datagrams { .. } | Traffic::OnOff { .. } => true,
-        };
-        let timing = timed.then(|| Box::new(Timing::new(stream)));
-        Self { traffic, timing, requested: 0, served: 0, answered: 0, datagram }
+    /// An application that draws its times and sizes from `stream` and, over UDP, sends `datagram`s. `page` is the page
+    /// that it loads a part of, with the number of its connection.
+    pub fn new(traffic: Traffic, stream: Stream, datagram: Datagram, page: Option<(PageLoad, u32)>) -> Self {
+        let mut timing = None;
+        let mut exchange = None;
+        match &traffic {
+            Traffic::Bulk { .. } => {}
+            Traffic::RateLimited { .. } | Traffic::Datagrams { .. } | Traffic::OnOff { .. } => {
+                timing = Some(Box::new(Timing::new(stream)));
+            }
+            Traffic::RequestResponse { request, response, think, count } => {
+                let client = Client::Plain { response: response.clone(), think: *think, left: *count, stream };
+                exchange = Some(Box::new(Exchange::new(client, *request)));
+            }
+            Traffic::Video(video) => {
+                let player = Player::new(Arc::clone(video));
+                exchange = Some(Box::new(Exchange::new(Client::Video(player), video.request)));
+            }
+            Traffic::Page(of) => {
+                let (page, connection) = page.unwrap_or_else(|| (PageLoad::new(Arc::clone(of)), 0));
+                exchange = Some(Box::new(Exchange::new(Client::Page(page, connection), of.request)));
+            }
+        }
+        Self { traffic, timing, exchange, datagram }
     }
 
     /// Wakes the application; returns what it does and when it wants to be woken again.
     pub fn wake(&mut self, now: Instant) -> (Act, Instant) {
-        match (self.traffic, &mut self.timing) {
-            (Traffic::Bulk { size: Some(size) }, _) => (Act::WriteAndClose(size), Instant::NEVER),
+        if let Some(exchange) = &mut self.exchange {
+            return exchange.wake(now);
+        }
+        match (&self.traffic, &mut self.timing) {
+            (Traffic::Bulk { size: Some(size) }, _) => (Act::WriteAndClose(*size), Instant::NEVER),
             (Traffic::Bulk { size: None }, _) => (Act::Write(Bytes::MAX), Instant::NEVER),
-            (Traffic::RequestResponse { request, count, .. }, _) => {
-                if count.is_some_and(|n| self.requested >= n) {
-                    return (Act::Nothing, Instant::NEVER);
-                }
-                self.requested += 1;
-                (Act::Write(request), Instant::NEVER)
-            }
             (Traffic::RateLimited { rate, write }, Some(timing)) => {
-                (Act::Write(write), now + timing.pace.time_for(write, rate))
+                (Act::Write(*write), now + timing.pace.time_for(*write, *rate))
             }
             (Traffic::Datagrams { rate }, Some(timing)) => {
                 let Datagram { payload, overhead } = self.datagram;
-                (Act::Datagram(payload), now + timing.pace.time_for(payload + overhead, rate))
+                (Act::Datagram(payload), now + timing.pace.time_for(payload + overhead, *rate))
             }
             (Traffic::OnOff { rate, on, off, distribution }, Some(timing)) => {
-                timing.on_off(now, rate, (on, off), distribution)
+                timing.on_off(now, *rate, (*on, *off), *distribution)
             }
-            // Unreachable: `new` creates timing for all kinds that need it.
-            (_, None) => (Act::Nothing, Instant::NEVER),
+            // Unreachable: `new` creates timing and exchanges for all kinds that need them.
+            (_, _) => (Act::Nothing, Instant::NEVER),
         }
     }
 
-    /// How many bytes the server of a request-and-response flow answers with, once it has received `delivered` bytes.
+    /// Whether its connection is needed now. Further connections of a page are not before its first object is there.
+    pub fn ready(&self) -> bool {
+        self.exchange.as_ref().is_none_or(|exchange| exchange.ready())
+    }
+
+    /// How many bytes the server answers with, once it has received `delivered` bytes of requests.
     pub fn serve(&mut self, delivered: Bytes) -> Option<Bytes> {
-        let Traffic::RequestResponse { request, response, .. } = self.traffic else { return None };
-        let due = delivered.as_u64() / request.as_u64().max(1);
-        let fresh = due.saturating_sub(self.served);
-        self.served += fresh;
-        (fresh > 0).then(|| response * fresh)
+        self.exchange.as_mut()?.serve(delivered)
     }
 
     /// When the client sends its next request, once it has received `delivered` bytes and they complete a response;
-    /// `Instant::NEVER` once all requests are answered.
+    /// `Instant::NEVER` after the last one.
     pub fn receive(&mut self, delivered: Bytes, now: Instant) -> Option<Instant> {
-        let Traffic::RequestResponse { response, think, count, .. } = self.traffic else { return None };
-        let due = delivered.as_u64() / response.as_u64().max(1);
-        if due <= self.answered {
-            return None;
-        }
-        self.answered = due;
-        Some(if count.is_some_and(|n| self.requested >= n) { Instant::NEVER } else { now + think })
+        self.exchange.as_mut()?.receive(delivered, now)
+    }
+
+    /// Whether the page's other connections can begin now; asked once after each response.
+    pub fn take_begins(&mut self) -> bool {
+        self.exchange.as_mut().is_some_and(|exchange| exchange.take_begins())
     }
 
     /// Requests answered in full.
-    pub const fn transactions(&self) -> u64 {
-        self.answered
+    pub fn transactions(&self) -> u64 {
+        self.exchange.as_ref().map_or(0, |exchange| exchange.answered())
     }
 
-    /// Whether the server's side carries the data (request and response), rather than the client's.
+    /// Its requests and responses, if it asks for any.
+    pub fn exchange(&self) -> Option<&Exchange> {
+        self.exchange.as_deref()
+    }
+
+    /// What its video player did until `end`; `None` if it has none.
+    pub fn playback(&mut self, end: Instant) -> Option<Playback> {
+        self.exchange.as_mut()?.playback(end)
+    }
+
+    /// Whether the server's side carries the data (responses), rather than the client's.
     pub const fn server_sends(&self) -> bool {
-        matches!(self.traffic, Traffic::RequestResponse { .. })
+        self.traffic.server_sends()
     }
 }
 
@@ -188,6 +212,7 @@ mod tests {
             traffic,
             Stream::new(1, 0, "flow", "app"),
             Datagram { payload: Bytes::new(972), overhead: Bytes::new(28) },
+            None,
         )
     }
 
@@ -250,7 +275,7 @@ mod tests {
     fn a_response_is_served_once_per_request_and_the_next_request_waits_for_it() {
         let mut app = source(Traffic::RequestResponse {
             request: Bytes::new(100),
-            response: Bytes::new(5000),
+            response: narrows_scenario::Sizes::constant(Bytes::new(5000)),
             think: Duration::from_millis(7),
             count: Some(2),
         });

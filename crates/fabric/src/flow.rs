@@ -1,10 +1,12 @@
 //! A flow's applications in a run: when they start, what they offer, how fast they read.
 
 use crate::app::{Datagram, Source};
+use crate::page::PageLoad;
 use crate::seeds::Seeds;
-use narrows_scenario::{Flow, Scenario};
+use narrows_scenario::{Flow, OfWorkload, Scenario, Traffic};
 use narrows_units::{Bytes, Duration, Instant, Rate};
 use narrows_wire::Ip;
+use std::sync::Arc;
 
 /// Bytes of a UDP header.
 const UDP_HEADER: u64 = 8;
@@ -16,14 +18,26 @@ pub fn flow_start(scenario: &Scenario, flow: &Flow, seeds: Seeds) -> Instant {
     flow.start + jitter.mul_f64(seeds.stream(&component(flow), "start").uniform())
 }
 
-/// The sending application of a flow in a run.
-#[must_use]
-pub fn flow_source(scenario: &Scenario, flow: &Flow, seeds: Seeds) -> Source {
-    let datagram = flow.udp().map_or_else(Datagram::default, |udp| {
-        let ip = Ip::between(scenario.nodes[flow.from].address, scenario.nodes[flow.to].address).header_len() as u64;
-        Datagram { payload: udp.payload, overhead: Bytes::new(ip + UDP_HEADER) }
-    });
-    Source::new(flow.traffic, seeds.stream(&component(flow), "app"), datagram)
+/// The sending applications of all flows in a run. Connections of one page share it.
+pub fn flow_sources(scenario: &Scenario, seeds: Seeds) -> impl Iterator<Item = Source> + '_ {
+    let mut latest: Option<(u32, u32, PageLoad)> = None;
+    scenario.flows.iter().map(move |flow| {
+        let page = match (&flow.traffic, flow.part) {
+            (Traffic::Page(of), Some(OfWorkload { workload, number, connection, .. })) => {
+                let (.., page) = match latest.take() {
+                    Some(same) if (same.0, same.1) == (workload, number) => latest.insert(same),
+                    _ => latest.insert((workload, number, PageLoad::new(Arc::clone(of)))),
+                };
+                Some((page.clone(), connection))
+            }
+            _ => None,
+        };
+        let datagram = flow.udp().map_or_else(Datagram::default, |udp| {
+            let ip = Ip::between(scenario.nodes[flow.from].address, scenario.nodes[flow.to].address).header_len();
+            Datagram { payload: udp.payload, overhead: Bytes::new(ip as u64 + UDP_HEADER) }
+        });
+        Source::new(flow.traffic.clone(), seeds.stream(&component(flow), "app"), datagram, page)
+    })
 }
 
 fn component(flow: &Flow) -> String {

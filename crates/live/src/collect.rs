@@ -5,8 +5,10 @@ use crate::counters::{NetworkCounters, Track};
 use crate::scheme_counters::SchemeCounters;
 use crate::trace::{Event, FlowTrace, Record, Traced};
 use crate::traffic::FlowRecord;
+use narrows_fabric::{End, Transfers, playback_row};
 use narrows_samples::{FLOW_COUNTERS, FlowRow, FlowTotal, Histogram, NONE, Samples};
-use narrows_scenario::{Sampling, Scenario, Traffic};
+use narrows_scenario::{Sampling, Scenario};
+use narrows_units::{Bytes, Instant};
 
 /// What is known of the flows of a run.
 pub(crate) struct Known<'a> {
@@ -31,9 +33,12 @@ pub(crate) struct Known<'a> {
 /// `TCP_INFO` at which more was delivered than before.
 pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
     let Known { scenario, records, traced, scheme_counters, scheme_totals, clock, mut counters } = known;
-    samples.flow_names = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
+    samples.flow_names = scenario.listed().map(|flow| flow.name.clone()).collect();
     let mut rows = Vec::new();
     let mut states = Vec::new();
+    let mut records = records;
+    transfers(scenario, &mut records, samples);
+    records.truncate(samples.flow_names.len());
     for (index, mut record) in records.into_iter().enumerate() {
         states.push(std::mem::take(&mut record.states));
         record.rows.extend(closing_row(scenario, &record, index));
@@ -60,6 +65,29 @@ pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
     }
 }
 
+/// Adds the transfers of workloads, the requests of flows, and what video players did. Of a connection the kernel's
+/// counters are known while it exists.
+fn transfers(scenario: &Scenario, records: &mut [FlowRecord], samples: &mut Samples) {
+    let mut made = Transfers::new(scenario);
+    let (end, listed) = (Instant::ZERO + scenario.duration, samples.flow_names.len());
+    for index in (listed..records.len()).chain(0..listed) {
+        let Some(record) = records.get_mut(index) else { continue };
+        let known = |value: u64| (value != NONE).then_some(value);
+        let total = &record.total;
+        let ended = End {
+            finished: known(total.finished_ns).map(Instant::from_nanos),
+            delivered: Bytes::new(total.delivered_bytes),
+            retransmitted_packets: known(total.retransmitted_packets),
+            timeouts: known(total.timeouts),
+        };
+        made.rows((index, record.start), &record.source, ended, |row| samples.transfers.push(row));
+        if let Some(told) = record.source.playback(end) {
+            samples.playback_totals.push(&playback_row(index, &told));
+        }
+    }
+    samples.workload_names = scenario.workloads.iter().map(|of| of.flow.name.clone()).collect();
+}
+
 /// Returns a row from the last `TCP_INFO` of a flow, read as the run ended, if the run ends at a sampling time. A
 /// simulation has a sample then, and a series without it seems to end before the run does.
 fn closing_row(scenario: &Scenario, record: &FlowRecord, index: usize) -> Option<FlowRow> {
@@ -69,7 +97,7 @@ fn closing_row(scenario: &Scenario, record: &FlowRecord, index: usize) -> Option
     if !ends_sampled || record.total.stop_ns < end || record.rows.last()?.time_ns >= end {
         return None;
     }
-    let opened = !matches!(scenario.flows[index].traffic, Traffic::RequestResponse { .. });
+    let opened = !scenario.flows[index].traffic.server_sends();
     let row = record.last.as_ref()?.row(opened);
     Some(FlowRow { time_ns: end, flow: index as u64, delivered_bytes: record.total.delivered_bytes, ..row })
 }

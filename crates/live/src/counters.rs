@@ -72,8 +72,7 @@ impl NetworkCounters {
             let (src, dst) = (scenario.nodes[flow.from].address, scenario.nodes[flow.to].address);
             (FlowKey { src, dst, src_port, dst_port, protocol }, index)
         };
-        let answers =
-            |flow: &narrows_scenario::Flow| matches!(flow.traffic, narrows_scenario::Traffic::RequestResponse { .. });
+        let answers = |flow: &narrows_scenario::Flow| flow.traffic.server_sends();
         Self {
             meters: vec![FlowMeter::default(); flows],
             tracks: vec![Vec::new(); flows],

@@ -12,6 +12,10 @@ use narrows_scenario::{NodeKind, Scenario};
 /// # Errors
 /// [`LiveError::Unsupported`] and [`LiveError::Unavailable`]; several as [`LiveError::Refused`].
 pub(crate) fn judge(scenario: &Scenario) -> Result<(), LiveError> {
+    // All transfers of a workload are like its flow.
+    let flows = scenario.listed().chain(scenario.workloads.iter().map(|workload| &workload.flow)).cloned().collect();
+    let brief = Scenario { flows, ..scenario.clone() };
+    let scenario = &brief;
     let mut refusals = Refusals::default();
     refusals.take(fit::check(scenario));
     schemes::judge(scenario, &mut refusals);

@@ -18,10 +18,11 @@ use crate::trace::{Trace, Traced};
 use crate::traffic::{FlowRecord, Traffic, look};
 use crate::tun::Tun;
 use narrows_cc::{ParamValue, Params};
-use narrows_fabric::{Progress, Seeds};
+use narrows_fabric::{MOST_FLOWS, Progress, Seeds, with_transfers};
 use narrows_samples::{FLOW_COUNTERS, Samples};
 use narrows_scenario::{NodeKind, Sampling, Scenario, Tcp};
 use narrows_units::{Duration, Instant};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
@@ -73,7 +74,10 @@ pub struct Outcome {
 /// # Errors
 /// [`LiveError`]: this machine cannot do it, the scenario cannot run live, a step failed, or the run was stopped.
 pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, LiveError> {
-    let mut stage = Stage::new(scenario, Seeds::new(options.seed, options.run))?;
+    let seeds = Seeds::new(options.seed, options.run);
+    let drawn = drawn(scenario, seeds)?;
+    let scenario = &*drawn;
+    let mut stage = Stage::new(scenario, seeds)?;
     let mut network = stage.network()?;
     if let Some(dir) = options.pcap_dir {
         network.capture(scenario, dir).map_err(|failure| LiveError::failed("capture packets", failure))?;
@@ -169,7 +173,26 @@ fn end(programs: Vec<(String, Child)>) -> Result<Vec<String>, LiveError> {
 /// # Errors
 /// [`LiveError`] as of [`run`]. Everything created for the check is gone on return.
 pub fn check(scenario: &Scenario) -> Result<(), LiveError> {
-    Stage::new(scenario, Seeds::new(0, 0))?.traffic().map(drop)
+    let seeds = Seeds::new(0, 0);
+    Stage::new(&*drawn(scenario, seeds)?, seeds)?.traffic().map(drop)
+}
+
+/// Largest number of flows of a live run with workloads: each has a thread and four files.
+const MOST_LIVE: usize = 1000;
+
+/// Returns the scenario with the transfers of its workloads as flows.
+fn drawn(scenario: &Scenario, seeds: Seeds) -> Result<Cow<'_, Scenario>, LiveError> {
+    let drawn = with_transfers(scenario, seeds).ok();
+    let count = drawn.as_ref().map_or(MOST_FLOWS, |drawn| drawn.flows.len());
+    match drawn {
+        Some(drawn) if scenario.workloads.is_empty() || count <= MOST_LIVE => Ok(drawn),
+        _ => Err(LiveError::Unsupported {
+            field: "workloads".to_owned(),
+            value: format!("{count} connections"),
+            reason: "are more than a live run can have, which needs a thread for each".to_owned(),
+            allowed: format!("at most {MOST_LIVE}, by a shorter duration, a larger interval or a count"),
+        }),
+    }
 }
 
 /// Opens a shell on a host of the emulated network, on this process' terminal; returns its exit code. With `traffic`,
@@ -178,7 +201,8 @@ pub fn check(scenario: &Scenario) -> Result<(), LiveError> {
 /// # Errors
 /// [`LiveError`] as of [`run`].
 pub fn shell(scenario: &Scenario, seed: u64, host: &str, traffic: bool) -> Result<i32, LiveError> {
-    let mut lasting = Scenario { sampling: Sampling::Off, ..scenario.clone() };
+    let drawn = drawn(scenario, Seeds::new(seed, 0))?;
+    let mut lasting = Scenario { sampling: Sampling::Off, ..drawn.into_owned() };
     if !traffic {
         lasting.flows.clear();
     }

@@ -17,7 +17,7 @@ use crate::{Host, Hosts, KernelsOwn, LiveError};
 use libbpf_rs::{Link, MapCore as _, MapFlags};
 use narrows_fabric::ports;
 use narrows_samples::FLOW_COUNTERS;
-use narrows_scenario::{Flow, Scenario, Traffic};
+use narrows_scenario::{Flow, Scenario};
 use narrows_scheme::End;
 use narrows_settings::scheme::Values;
 use std::collections::BTreeSet;
@@ -250,7 +250,7 @@ fn lookup(
     };
     let (from, to) = ((address(spec.from), client), (address(spec.to), server));
     // The end that answers requests sends the data.
-    let client_sends = !matches!(spec.traffic, Traffic::RequestResponse { .. });
+    let client_sends = !spec.traffic.server_sends();
     let (local, remote) = if sender == client_sends { (from, to) } else { (to, from) };
     ends.loaded
         .map(map)?

@@ -14,7 +14,7 @@ use crate::LiveError;
 use crate::bpf::{Attached, Loaded, Opened};
 use libbpf_rs::{MapCore, MapFlags, RingBufferBuilder};
 use narrows_samples::Histogram;
-use narrows_scenario::{Scenario, Traffic};
+use narrows_scenario::Scenario;
 use narrows_units::Duration;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -129,8 +129,8 @@ impl Drop for Trace {
 
 /// Returns the TCP flows, each with whether its server sends the data.
 fn senders(scenario: &Scenario) -> Vec<(u32, bool)> {
-    let tcp = scenario.flows.iter().zip(0..).filter(|(flow, _)| flow.tcp().is_some());
-    tcp.map(|(flow, index)| (index, matches!(flow.traffic, Traffic::RequestResponse { .. }))).collect()
+    let tcp = scenario.listed().zip(0..).filter(|(flow, _)| flow.tcp().is_some());
+    tcp.map(|(flow, index)| (index, flow.traffic.server_sends())).collect()
 }
 
 /// The object that clang compiled from `bpf/trace.bpf.c`.

@@ -13,7 +13,7 @@ use crate::{Clock, Host, Hosts, LiveError};
 use door::{Bell, Doors, Mailbox};
 use end::End;
 use flow::{Flow, Plan};
-use narrows_fabric::{Seeds, Topology, flow_source, flow_start, ports};
+use narrows_fabric::{Seeds, Topology, flow_sources, flow_start, ports};
 use narrows_scenario::{Flow as Spec, Sampling, Scenario, Tcp, Traffic as Kind, Transport};
 use narrows_units::{Duration, Instant, Rate};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -66,13 +66,12 @@ impl Traffic {
         scenario.flows.iter().for_each(|flow| topology.prepare(flow.to));
         let mut flows = Vec::new();
         let mut guests: BTreeMap<(usize, u16), Vec<Guest>> = BTreeMap::new();
-        for (index, spec) in scenario.flows.iter().enumerate() {
+        for ((index, spec), source) in scenario.flows.iter().enumerate().zip(flow_sources(scenario, seeds)) {
             let (client_port, server_port) = ports(index);
             let at = SocketAddr::new(scenario.nodes[spec.from].address, client_port);
             let to = SocketAddr::new(scenario.nodes[spec.to].address, server_port);
             let control = controls.get(index).cloned().unwrap_or_default();
             let plan = plan(scenario, &topology, (index, spec), (to, control), seeds);
-            let source = flow_source(scenario, spec, seeds);
             let [from_host, to_host] = [spec.from, spec.to].map(|node| host(hosts, scenario, node));
             let (from_host, to_host) = (from_host?, to_host?);
             flows.push(match &spec.transport {
@@ -248,15 +247,17 @@ fn plan(
     seeds: Seeds,
 ) -> Plan {
     let end = Instant::ZERO + scenario.duration;
-    let (size, endless) = match spec.traffic {
+    let (size, endless) = match &spec.traffic {
         Kind::Bulk { size } => (size.map(|size| size.as_u64()), size.is_none()),
         Kind::OnOff { rate, .. } => (None, rate.is_none()),
         _ => (None, false),
     };
     let stoppable = endless && (spec.stop < end || matches!(spec.traffic, Kind::OnOff { .. }));
     let unsent = || u32::try_from(narrowest(scenario, topology, spec).bytes_in(UNSENT).as_u64()).unwrap_or(u32::MAX);
-    let look = look(scenario);
+    // A transfer of a workload has no samples; its kernel state is read once, at the end.
+    let look = if spec.part.is_some() { scenario.duration } else { look(scenario) };
     let every = match scenario.sampling {
+        _ if spec.part.is_some() => None,
         Sampling::Off => None,
         Sampling::Interval(every) => Some(every),
         Sampling::Events => Some(look),
@@ -281,7 +282,7 @@ fn plan(
 /// Returns the interval at which flows' threads read `TCP_INFO`: a millisecond, and longer with many flows, which share
 /// the processors.
 pub(crate) fn look(scenario: &Scenario) -> Duration {
-    let look = LOOK * (scenario.flows.len() as u64).div_ceil(FEW).max(1);
+    let look = LOOK * (scenario.listed().count() as u64).div_ceil(FEW).max(1);
     match scenario.sampling {
         Sampling::Interval(every) => look.min(every),
         Sampling::Off | Sampling::Events => look,

@@ -2,8 +2,9 @@
 
 use crate::{PyResultOf, Stopped, live, run_error};
 use narrows_samples::{
-    Counter, Fault, FlowSamples, FlowTotals, Packed, Plain, QueueSamples, QueueTotals, RouterSamples, RouterTotals,
-    Samples, Series, StateSamples, StationTotals, SubqueueSamples, SubqueueTotals, Table, named,
+    Counter, Fault, FlowSamples, FlowTotals, Packed, Plain, PlaybackTotals, QueueSamples, QueueTotals, RouterSamples,
+    RouterTotals, Samples, Series, StateSamples, StationTotals, SubqueueSamples, SubqueueTotals, Table, Transfers,
+    named,
 };
 use narrows_sim::{Outcome, Progress, RunError};
 use narrows_units::Variable;
@@ -67,6 +68,12 @@ impl PyResult {
         places.zip(subqueue_names).map(|((queue, subqueue), label)| (queue, subqueue, label.clone())).collect()
     }
 
+    /// Return the names of workloads, in the order of the index in the table of transfers.
+    #[getter]
+    fn workload_names(&self) -> Vec<String> {
+        self.0.samples.workload_names.clone()
+    }
+
     /// Return the conditions of a live run; None for a simulated one.
     fn conditions<'py>(&self, py: Python<'py>) -> PyResultOf<Option<Bound<'py, PyDict>>> {
         self.1.as_ref().map(|told| live::conditions(py, told)).transpose()
@@ -76,6 +83,7 @@ impl PyResult {
     fn tables<'py>(&self, py: Python<'py>) -> PyResultOf<Bound<'py, PyDict>> {
         let Samples { flow_totals, queue_totals, router_totals, station_totals, subqueue_totals, counters, .. } =
             &self.0.samples;
+        let Samples { transfers, playback_totals, .. } = &self.0.samples;
         let tables = PyDict::new(py);
         let progress = Some(&*self.2);
         tables.set_item(FlowTotals::NAME, columns(py, flow_totals, &counters.flow_totals, progress)?)?;
@@ -83,6 +91,8 @@ impl PyResult {
         tables.set_item(RouterTotals::NAME, columns(py, router_totals, &counters.router_totals, progress)?)?;
         tables.set_item(StationTotals::NAME, columns(py, station_totals, &[], progress)?)?;
         tables.set_item(SubqueueTotals::NAME, columns(py, subqueue_totals, &[], progress)?)?;
+        tables.set_item(Transfers::NAME, columns(py, transfers, &[], progress)?)?;
+        tables.set_item(PlaybackTotals::NAME, columns(py, playback_totals, &[], progress)?)?;
         Ok(tables)
     }
 

@@ -22,9 +22,9 @@ pub use state::{Owner, Series, StateRow, StateSamples};
 pub use store::{Fault, Store};
 pub use table::{Column, Data, NONE, Plain, Table};
 pub use tables::{
-    FLOW_COUNTERS, FlowRow, FlowSamples, FlowTotal, FlowTotals, QueueRow, QueueSamples, QueueTotal, QueueTotals,
-    ROUTER_COUNTERS, ROUTER_VALUES, RouterRow, RouterSamples, RouterTotal, RouterTotals, StationTotal, StationTotals,
-    SubqueueRow, SubqueueSamples, SubqueueTotal, SubqueueTotals,
+    FLOW_COUNTERS, FlowRow, FlowSamples, FlowTotal, FlowTotals, PlaybackTotal, PlaybackTotals, QueueRow, QueueSamples,
+    QueueTotal, QueueTotals, ROUTER_COUNTERS, ROUTER_VALUES, RouterRow, RouterSamples, RouterTotal, RouterTotals,
+    StationTotal, StationTotals, SubqueueRow, SubqueueSamples, SubqueueTotal, SubqueueTotals, TransferRow, Transfers,
 };
 
 /// What a run yields.
@@ -67,6 +67,12 @@ pub struct Samples {
     pub subqueue_totals: SubqueueTotals,
     /// Labels of the sub-queues, in the order of `subqueue_totals`.
     pub subqueue_names: Vec<String>,
+    /// One row per transfer of a workload, then one per request; empty where nothing asks for transfers.
+    pub transfers: Transfers,
+    /// Names of workloads, in the order of the `workload` column.
+    pub workload_names: Vec<String>,
+    /// One row per flow with a video.
+    pub playback_totals: PlaybackTotals,
 }
 
 impl Samples {

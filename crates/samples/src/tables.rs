@@ -208,3 +208,39 @@ table! {
         delay_p99_ns: "ns", "99th percentile of queueing delay.";
     }
 }
+
+table! {
+    /// A transfer: of a workload, or a request with its response.
+    TransferRow,
+    /// One row per transfer of a workload, in their order, then one per request of flows that ask for responses.
+    Transfers = "transfers" {
+        workload: "index", "Index of the workload; none for a request of a flow.";
+        flow: "index", "Index of the flow; none for a transfer of a workload.";
+        number: "", "Number of the transfer in its workload or flow, from 0.";
+        pair: "index", "Index of the pair of hosts; 0 for a request of a flow.";
+        size_bytes: "bytes", "Payload: of the transfer, of the response, or of all objects of a page.";
+        start_ns: "ns", "When it began: the connection opened, or the request was written.";
+        finished_ns: "ns", "When its last byte was received in order by the application; none if that did not happen.";
+        ideal_ns: "ns", "Least time that it would take on an empty path; none across 802.11 channels.";
+        delivered_bytes: "bytes", "Payload received by the end of the run; of requests under way, none.";
+        retransmitted_packets: "packets", "Segments sent again by the sender of the data; none for requests over a connection that carries several.";
+        timeouts: "", "Expiries of its retransmission timer; none likewise.";
+    }
+}
+
+table! {
+    /// A video player over a run.
+    PlaybackTotal,
+    /// One row per flow with a video.
+    PlaybackTotals = "playback_totals" {
+        flow: "index", "Index of the flow.";
+        segments: "", "Segments received.";
+        switches: "", "Segments of another rate than the one before.";
+        media_ns: "ns", "Media time received.";
+        media_bits: "", "Bits of that media time by the rates of the ladder.";
+        started_ns: "ns", "When playback started; none if it did not.";
+        stalls: "", "Times that playback stood still.";
+        stalled_ns: "ns", "How long it stood still, until the end of the run if it then still did.";
+        played_ns: "ns", "Media time played.";
+    }
+}

@@ -223,6 +223,7 @@ fn check(kind: &Kind, tree: &Tree, path: &Path<'_>, catalogue: &Catalogue, repor
             tables(inner, items, path, catalogue, report)
         }
         (Kind::Nodes(least, most), Branch::List(items)) => names(kind, (*least, *most), tree, items, path, report),
+        (Kind::Rates(least, most), Branch::List(items)) => rates(kind, (*least, *most), tree, items, path, report),
         (Kind::CcParams, Branch::Table(entries)) => Value::Params(entries.iter().map(param).collect()),
         _ => scalar(kind, tree).unwrap_or_else(|reason| {
             report.add(tree.place, path, tree.show(), reason, allowed(kind, catalogue));
@@ -269,6 +270,30 @@ fn names(
                 "is not the name of a node",
                 "text in quotes",
             ),
+        }
+    }
+    if list.len() == items.len() { Value::Names(list) } else { Value::Bad }
+}
+
+fn rates(
+    kind: &Kind,
+    (least, most): (usize, usize),
+    tree: &Tree,
+    items: &[Tree],
+    path: &Path<'_>,
+    report: &mut Report,
+) -> Value {
+    if items.len() < least || items.len() > most {
+        report.add(tree.place, path, tree.show(), format!("has {} rates", items.len()), kind.allowed());
+        return Value::Bad;
+    }
+    let mut list = Vec::with_capacity(items.len());
+    for (index, item) in items.iter().enumerate() {
+        match scalar(&schema::ANY_RATE, item) {
+            Ok(value) => list.push(Item { value, place: item.place, shown: item.show() }),
+            Err(reason) => {
+                report.add(item.place, Path::Index(path, index), item.show(), reason, schema::ANY_RATE.allowed());
+            }
         }
     }
     if list.len() == items.len() { Value::Names(list) } else { Value::Bad }

@@ -3,7 +3,8 @@
 use crate::quantity::show_limit;
 use crate::trace::Trace;
 use crate::types::{
-    Change, Direction, Flow, Limit, Loss, Queue, Sampling, Scenario, Scheme, Tcp, Traffic, Wifi, WifiMode, WifiStation,
+    Arrivals, Change, Direction, Flow, Limit, Loss, Pace, Queue, Sampling, Scenario, Scheme, SizeDistribution, Sizes,
+    Tcp, Traffic, Wifi, WifiMode, WifiStation, Workload, WorkloadKind,
 };
 use crate::words::{Word, ip_number};
 use crate::write;
@@ -30,7 +31,7 @@ impl Scenario {
                 "reverse": direction(&link.reverse),
             })
         });
-        let flows = self.flows.iter().map(|flow| {
+        let flows = self.listed().map(|flow| {
             json!({
                 "name": flow.name,
                 "from": name(flow.from),
@@ -72,6 +73,7 @@ impl Scenario {
             "start_jitter_ns": self.start_jitter.as_nanos(),
             "ip": ip_number(self.ip),
             "sampling": sampling,
+            "workloads": self.workloads.iter().map(|of| self.workload_json(of)).collect::<Vec<_>>(),
             "wifi": self.wifi.iter().map(|channel| self.wifi_json(channel)).collect::<Vec<_>>(),
         });
         for name in &self.known_schemes {
@@ -79,6 +81,49 @@ impl Scenario {
             around[name] = runs.map_or(Value::Null, |scheme| self.scheme_json(scheme));
         }
         around
+    }
+
+    fn workload_json(&self, workload: &Workload) -> Value {
+        let name = |index: usize| self.nodes.get(index).map_or("", |node| node.name.as_str());
+        let flow = &workload.flow;
+        let pace = match &workload.arrivals {
+            Arrivals::Poisson(pace) | Arrivals::Constant(pace) => Some(pace),
+            Arrivals::Trace(_) => None,
+        };
+        let trace = if let Arrivals::Trace(trace) = &workload.arrivals {
+            Some(json!({ "file": trace.name, "rows": trace.rows.len() }))
+        } else {
+            None
+        };
+        let (request, objects, connections) = match workload.kind {
+            WorkloadKind::Transfers => (None, None, None),
+            WorkloadKind::Requests { request } => (Some(request), None, None),
+            WorkloadKind::Pages { request, objects, connections } => (Some(request), Some(objects), Some(connections)),
+        };
+        json!({
+            "name": flow.name,
+            "kind": workload.kind.word(),
+            "pairs": workload.pairs.iter().map(|ends| [name(ends.0), name(ends.1)]).collect::<Vec<_>>(),
+            "start_ns": flow.start.as_nanos(),
+            "stop_ns": flow.stop.as_nanos(),
+            "dscp": flow.dscp,
+            "arrivals": workload.arrivals.word(),
+            "trace": trace,
+            "interval_ns": pace.and_then(|pace| match pace {
+                Pace::Every(interval) => Some(interval.as_nanos()),
+                Pace::Load(_) => None,
+            }),
+            "load": pace.and_then(|pace| match pace {
+                Pace::Every(_) => None,
+                Pace::Load(load) => Some(load),
+            }),
+            "size": trace.is_none().then(|| sizes(&workload.size)),
+            "count": workload.count,
+            "request_bytes": request.map(narrows_units::Bytes::as_u64),
+            "objects": objects,
+            "connections": connections,
+            "tcp": flow.tcp().map(|settings| tcp(settings)),
+        })
     }
 
     fn wifi_json(&self, channel: &Wifi) -> Value {
@@ -242,9 +287,25 @@ fn loss(loss: &Loss) -> Value {
     }
 }
 
+/// Returns sizes: their distribution, its parameters and the mean.
+fn sizes(sizes: &Sizes) -> Value {
+    let (shape, file) = match &sizes.distribution {
+        SizeDistribution::Pareto { shape, .. } => (Some(*shape), None),
+        SizeDistribution::Empirical(table) => (None, Some(table.name.as_str())),
+        _ => (None, None),
+    };
+    json!({
+        "distribution": sizes.distribution.word(),
+        "mean_bytes": sizes.mean(),
+        "shape": shape,
+        "file": file,
+        "max_bytes": sizes.max.map(narrows_units::Bytes::as_u64),
+    })
+}
+
 pub(crate) fn traffic(flow: &Flow) -> Value {
     let kind = flow.traffic.word();
-    match flow.traffic {
+    match &flow.traffic {
         Traffic::Bulk { size } => json!({ "kind": kind, "size_bytes": size.map(narrows_units::Bytes::as_u64) }),
         Traffic::RateLimited { rate, write } => {
             json!({ "kind": kind, "rate_bps": rate.as_bps(), "write_bytes": write.as_u64() })
@@ -259,10 +320,25 @@ pub(crate) fn traffic(flow: &Flow) -> Value {
         Traffic::RequestResponse { request, response, think, count } => json!({
             "kind": kind,
             "request_bytes": request.as_u64(),
-            "response_bytes": response.as_u64(),
+            "response_bytes": match (&response.distribution, response.max) {
+                (SizeDistribution::Constant(size), None) => json!(size.as_u64()),
+                _ => sizes(response),
+            },
             "think_ns": think.as_nanos(),
             "count": count,
         }),
+        Traffic::Video(video) => json!({
+            "kind": kind,
+            "request_bytes": video.request.as_u64(),
+            "ladder_bps": video.ladder.iter().map(|rate| rate.as_bps()).collect::<Vec<_>>(),
+            "segment_ns": video.segment.as_nanos(),
+            "buffer_ns": video.buffer.as_nanos(),
+            "reservoir_ns": video.reservoir.as_nanos(),
+            "cushion_ns": video.cushion.as_nanos(),
+            "startup_ns": video.startup.as_nanos(),
+            "length_ns": video.length.map(narrows_units::Duration::as_nanos),
+        }),
+        Traffic::Page(page) => json!({ "kind": kind, "objects": page.objects.len() }),
         Traffic::Datagrams { rate } => {
             let payload = flow.udp().map(|udp| udp.payload.as_u64());
             json!({ "kind": kind, "rate_bps": rate.as_bps(), "payload_bytes": payload })

@@ -170,6 +170,12 @@ impl Writer<'_> {
                 "minItems": min,
                 "maxItems": max,
             }),
+            Kind::Rates(min, max) => json!({
+                "type": "array",
+                "items": quantity(&[RATE], false),
+                "minItems": min,
+                "maxItems": max,
+            }),
             Kind::Cc => names(self.catalogue.cc.iter().map(|row| row.name.as_str()), None),
             Kind::Queue if self.catalogue.queues.is_empty() => json!({ "type": "string", "pattern": NAME_PATTERN }),
             Kind::Queue => choices(&self.catalogue.queue_words()),

@@ -57,7 +57,7 @@ impl Scenario {
             format!("{{\"a\":{},\"b\":{},\"forward\":{forward},\"reverse\":{reverse}}}", link.a, link.b)
         }));
         let (mut tcps, mut traffics, mut stops) = (Shared::new(), Shared::new(), Shared::new());
-        let flows = listed(self.flows.iter().map(|flow| {
+        let flows = listed(self.listed().map(|flow| {
             let settings = flow.tcp().map(|settings| tcps.number(&**settings, PartialEq::eq, tcp));
             let same = |one: &Flow, other: &Flow| one.traffic == other.traffic && one.udp() == other.udp();
             let traffic = traffics.number(flow, same, traffic);

@@ -26,7 +26,7 @@ pub(crate) enum Value {
     /// One of the words that the schema lists.
     Word(&'static str),
     Address(IpAddr),
-    /// Names of nodes.
+    /// Names of nodes, or rates.
     Names(Vec<Item>),
     /// No value. Files write a word for it (`unlimited`, `none`), which reading returns as [`Word`](Self::Word).
     Absent(&'static str),
@@ -178,6 +178,15 @@ from_value! {
     Amount: Value::Amount(amount) => *amount,
     &'static str: Value::Word(word) => word,
     IpAddr: Value::Address(address) => *address,
+}
+
+impl FromValue for Vec<Rate> {
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Names(items) => items.iter().map(|item| Rate::from_value(&item.value)).collect(),
+            _ => None,
+        }
+    }
 }
 
 impl FromValue for u32 {

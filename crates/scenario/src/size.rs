@@ -1,6 +1,6 @@
 //! The size of a scenario: the counts that determine a run's memory and time.
 
-use crate::types::{Sampling, Scenario, Wifi, WifiQueues};
+use crate::types::{Arrivals, Pace, Sampling, Scenario, Wifi, WifiQueues, Workload, WorkloadKind};
 
 /// Counts of a scenario.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct Size {
     pub nodes: u64,
     /// Links; both directions count as one.
     pub links: u64,
-    /// Flows.
+    /// Flows, the expected number of connections of workloads included.
     pub flows: u64,
     /// Largest number of rows from sampling flows (jitter starts flows later); 0 without a sampling interval.
     pub flow_rows: u64,
@@ -32,7 +32,7 @@ impl Scenario {
         let size = Size {
             nodes: self.nodes.len() as u64,
             links: self.links.len() as u64,
-            flows: self.flows.len() as u64,
+            flows: (self.flows.len() as u64).saturating_add(self.expected_connections()),
             ..Size::default()
         };
         let Sampling::Interval(every) = self.sampling else { return size };
@@ -46,7 +46,7 @@ impl Scenario {
         };
         let queues = 2 * size.links + self.wifi.iter().map(|wifi| radio(wifi) as u64).sum::<u64>();
         let agents = self.scheme.as_ref().map_or(0, |scheme| scheme.routers.len());
-        let starts = self.flows.iter().map(|flow| not_before(flow.start.as_nanos()));
+        let starts = self.listed().map(|flow| not_before(flow.start.as_nanos()));
         let flow_rows = starts.fold(0, u64::saturating_add);
         let queue_rows = queues.saturating_mul(from(0));
         let state_rows = flow_rows.saturating_add(queue_rows).saturating_mul(VARIABLES);
@@ -57,5 +57,31 @@ impl Scenario {
             router_rows: (agents as u64).saturating_mul(from(0)),
             ..size
         }
+    }
+
+    /// Estimates the connections that the transfers of workloads make; for a load, by the slowest link.
+    fn expected_connections(&self) -> u64 {
+        let slowest =
+            self.links.iter().flat_map(|link| [&link.forward, &link.reverse]).map(|of| of.rate.as_bps()).min();
+        let of = |workload: &Workload| {
+            let time = workload.flow.stop.since(workload.flow.start).as_secs_f64();
+            let (objects, connections) = match workload.kind {
+                WorkloadKind::Pages { objects, connections, .. } => (objects, connections.min(objects)),
+                _ => (1, 1),
+            };
+            let transfers = match &workload.arrivals {
+                Arrivals::Trace(trace) => trace.rows.len() as f64,
+                Arrivals::Poisson(Pace::Every(every)) | Arrivals::Constant(Pace::Every(every)) => {
+                    time / every.as_secs_f64()
+                }
+                Arrivals::Poisson(Pace::Load(load)) | Arrivals::Constant(Pace::Load(load)) => {
+                    let bits = 8.0 * workload.size.mean() * f64::from(objects);
+                    time * load * slowest.unwrap_or(0) as f64 / bits
+                }
+            };
+            let most = workload.count.unwrap_or(u64::MAX);
+            (transfers as u64).min(most).saturating_mul(connections.into())
+        };
+        self.workloads.iter().map(of).fold(0, u64::saturating_add)
     }
 }

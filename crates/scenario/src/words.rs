@@ -2,8 +2,9 @@
 
 use crate::record::{FromValue, ToValue, Value};
 use crate::types::{
-    Decimated, Distribution, EcnEcho, Held, IdleRestart, IpVersion, JitterDistribution, JitterOrder, NodeKind,
-    OutageQueue, RecoveryKind, Reduction, RtoStyle, Selected, Stack, Traffic, WifiQueues,
+    Arrivals, Decimated, Distribution, EcnEcho, Held, IdleRestart, IpVersion, JitterDistribution, JitterOrder,
+    NodeKind, OutageQueue, RecoveryKind, Reduction, RtoStyle, Selected, SizeDistribution, Stack, Traffic, WifiQueues,
+    WorkloadKind,
 };
 
 /// A type whose values are words in scenario files.
@@ -34,7 +35,27 @@ words! {
         Self::RateLimited { .. } => "rate",
         Self::OnOff { .. } => "on_off",
         Self::RequestResponse { .. } => "request_response",
+        Self::Video(_) => "video",
+        Self::Page(_) => "page",
         Self::Datagrams { .. } => "udp",
+    }
+    WorkloadKind {
+        Self::Transfers => "transfers",
+        Self::Requests { .. } => "requests",
+        Self::Pages { .. } => "pages",
+    }
+    SizeDistribution {
+        Self::Constant(_) => "constant",
+        Self::Exponential(_) => "exponential",
+        Self::Pareto { .. } => "pareto",
+        Self::WebSearch => "web_search",
+        Self::DataMining => "data_mining",
+        Self::Empirical(_) => "empirical",
+    }
+    Arrivals {
+        Self::Poisson(_) => "poisson",
+        Self::Constant(_) => "constant",
+        Self::Trace(_) => "trace",
     }
 }
 

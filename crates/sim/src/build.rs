@@ -12,7 +12,7 @@ use crate::routes::Routes;
 use crate::run::{Options, RunError};
 use crate::slots::Slots;
 use crate::world::World;
-use narrows_fabric::{Edge, Exit, MAX_FLOWS, Node, Nodes, Seeds, Topology, agents, flow_source, flow_start};
+use narrows_fabric::{Edge, Exit, MAX_FLOWS, Node, Nodes, Seeds, Topology, agents, flow_sources, flow_start};
 use narrows_scenario as scenario;
 use narrows_scenario::Scenario;
 use narrows_scheme::Port;
@@ -58,11 +58,11 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
     fold(scenario, &topology, &nodes, &mut links, &mut routes);
     go_on()?;
     let mut states = Vec::with_capacity(flows);
-    for part in scenario.flows.chunks(1 << 14) {
-        go_on()?;
-        states.extend(
-            part.iter().map(|f| FlowState::new(f, flow_start(scenario, f, seeds), flow_source(scenario, f, seeds))),
-        );
+    for (index, (flow, source)) in scenario.flows.iter().zip(flow_sources(scenario, seeds)).enumerate() {
+        if index.is_multiple_of(1 << 14) {
+            go_on()?;
+        }
+        states.push(FlowState::new(flow, flow_start(scenario, flow, seeds), source));
     }
     let mut world = World {
         scenario,
@@ -78,6 +78,7 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
         ends: scenario.flows.iter().map(|f| [f.from as u32, f.to as u32]).collect(),
         losses: Losses::new(),
         radio,
+        listed: scenario.listed().count(),
         connections: Connections::new(flows, states.iter().filter(|flow| flow.is_tcp()).count()),
         flows: states,
         factory,

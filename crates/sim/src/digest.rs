@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 /// 64-bit words. Columns that schemes name are in the order of the schemes' rows, those of schemes that the run has not
 /// included. The names of flows, queues and routers follow. If there are 802.11 channels, the table of their stations
 /// and the names of stations and channels follow in the same form; if there are sub-queues, their tables and labels;
-/// and if the state of algorithms was sampled, its table and for each series its kind, index, algorithm and variable.
+/// if there are transfers or videos, their tables and the names of workloads; and if the state of algorithms was sampled, its table and for each series its kind, index, algorithm and variable.
 /// Runs without these have the digest that they had before these existed. The digest is the same whether samples are in
 /// memory or in a file.
 ///
@@ -34,6 +34,13 @@ pub(crate) fn digest(samples: &Samples, stopped: impl Fn() -> bool) -> Result<St
         feed(&mut hash, &samples.subqueues, &[], &go_on)?;
         feed(&mut hash, &samples.subqueue_totals, &[], &go_on)?;
         feed_names(&mut hash, &[&samples.subqueue_names]);
+    }
+    if !samples.transfers.is_empty() || !samples.workload_names.is_empty() {
+        feed(&mut hash, &samples.transfers, &[], &go_on)?;
+        feed_names(&mut hash, &[&samples.workload_names]);
+    }
+    if !samples.playback_totals.is_empty() {
+        feed(&mut hash, &samples.playback_totals, &[], &go_on)?;
     }
     if !samples.series.is_empty() {
         feed(&mut hash, &samples.state, &[], &go_on)?;

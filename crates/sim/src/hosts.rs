@@ -7,6 +7,7 @@ use crate::world::World;
 use narrows_fabric::Act;
 use narrows_fabric::ports;
 use narrows_samples::Probe;
+use narrows_scenario::Flow;
 use narrows_units::{Bytes, Instant};
 use narrows_wire::{Packet, Transport, UdpRepr};
 
@@ -61,6 +62,7 @@ impl World<'_> {
                     }
                     Some(next) if !state.stopped => {
                         self.agenda.arm(self.slots.app(flow), next.min(state.stop));
+                        self.begin_others(flow);
                     }
                     _ => {}
                 },
@@ -69,6 +71,20 @@ impl World<'_> {
             self.note_finish(flow);
         }
         self.answer_close(flow, end);
+    }
+
+    /// Lets the other connections of a page begin once its first object is there.
+    #[inline]
+    fn begin_others(&mut self, flow: usize) {
+        if !self.flows[flow].app.take_begins() {
+            return;
+        }
+        let flows = &self.scenario.flows;
+        let page = |flow: &Flow| flow.part.map(|part| (part.workload, part.number));
+        let others = (flow + 1..flows.len()).take_while(|other| page(&flows[*other]) == page(&flows[flow]));
+        for other in others {
+            self.agenda.arm(self.slots.app(other), self.now);
+        }
     }
 
     /// Notes when a bounded transfer has reached the receiving application in full.
@@ -154,6 +170,9 @@ impl World<'_> {
             }
             self.pump(flow, End::Client, probe);
             return self.pump(flow, End::Server, probe);
+        }
+        if !state.app.ready() {
+            return self.agenda.arm(self.slots.app(flow), state.stop);
         }
         if state.is_tcp() && self.connections.get(flow, End::Client).is_none() {
             self.open(flow, probe);

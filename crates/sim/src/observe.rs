@@ -4,7 +4,8 @@ use crate::connections::delivered;
 use crate::flow::End;
 use crate::run::{Options, RunError};
 use crate::world::World;
-use narrows_fabric::{LinkMeter, counters, queue_row, queue_total, router_row, router_total};
+use narrows_fabric::{End as TransferEnd, LinkMeter, Transfers, counters, playback_row};
+use narrows_fabric::{queue_row, queue_total, router_row, router_total};
 use narrows_queue::QueueView;
 use narrows_samples::{FlowRow, FlowTotal, NONE, QueueRow, QueueTotal, RouterRow, Samples};
 use narrows_scheme::{End as Counting, Port};
@@ -106,16 +107,17 @@ impl World<'_> {
     ///
     /// # Errors
     /// [`RunError::Stopped`] if the run's progress handle asks for it.
-    pub(crate) fn totals(&self, samples: &mut Samples, options: &Options<'_>) -> Result<(), RunError> {
+    pub(crate) fn totals(&mut self, samples: &mut Samples, options: &Options<'_>) -> Result<(), RunError> {
         let go_on = |row: usize| {
             let stopped = row.is_multiple_of(LOOK_EVERY) && options.stopped();
             if stopped { Err(RunError::Stopped) } else { Ok(()) }
         };
-        samples.flow_totals.reserve(self.flows.len());
-        for flow in 0..self.flows.len() {
+        samples.flow_totals.reserve(self.listed);
+        for flow in 0..self.listed {
             go_on(flow)?;
             samples.flow_totals.push(&self.flow_total(flow));
         }
+        self.transfers(samples, go_on)?;
         let queues = self.links.len() + self.radio.queue_count();
         samples.queue_totals.reserve(queues);
         for queue in 0..queues {
@@ -130,7 +132,7 @@ impl World<'_> {
             samples.router_totals.push(&router_total(&agent.counters()));
         }
         samples.counters = counters(self.factory.scheme.as_ref().map(|scheme| scheme.row.about.name));
-        samples.flow_names = self.scenario.flows.iter().map(|f| f.name.clone()).collect();
+        samples.flow_names = self.scenario.listed().map(|f| f.name.clone()).collect();
         let name = |node: usize| self.factory.node_name(node);
         let wired = self.topology.edges.iter().take(self.links.len());
         let wired = wired.map(|e| format!("{}->{}", name(e.from), name(e.to)));
@@ -139,6 +141,38 @@ impl World<'_> {
             (0..self.nodes.count()).filter(|&n| self.nodes[n].agent.is_some()).map(|n| name(n).to_owned()).collect();
         self.radio.totals(self.end, |node| name(node).to_owned(), samples);
         Ok(())
+    }
+
+    /// Adds the transfers of workloads, the requests of flows, and what video players did.
+    fn transfers(
+        &mut self,
+        samples: &mut Samples,
+        go_on: impl Fn(usize) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let mut transfers = Transfers::new(self.scenario);
+        for flow in (self.listed..self.flows.len()).chain(0..self.listed) {
+            go_on(flow)?;
+            let end = self.end_of(flow);
+            let state = &mut self.flows[flow];
+            transfers.rows((flow, state.start), &state.app, end, |row| samples.transfers.push(row));
+            if let Some(told) = state.app.playback(self.end) {
+                samples.playback_totals.push(&playback_row(flow, &told));
+            }
+        }
+        samples.workload_names = self.scenario.workloads.iter().map(|of| of.flow.name.clone()).collect();
+        Ok(())
+    }
+
+    /// How a flow ended.
+    fn end_of(&self, flow: usize) -> TransferEnd {
+        let state = &self.flows[flow];
+        let stats = self.connections.get(flow, state.sender()).map(Connection::stats).unwrap_or_default();
+        TransferEnd {
+            finished: state.meter.finished(),
+            delivered: delivered(&self.connections, flow, state),
+            retransmitted_packets: Some(stats.retransmitted_packets.as_u64()),
+            timeouts: Some(stats.timeouts),
+        }
     }
 
     fn flow_total(&self, flow: usize) -> FlowTotal {

@@ -6,7 +6,7 @@ use crate::digest::digest;
 use crate::foreign::Algorithms;
 use crate::routes::Routes;
 use crate::spill::Spill;
-use narrows_fabric::{PcapFailure, Progress, Topology};
+use narrows_fabric::{MOST_FLOWS, PcapFailure, Progress, Seeds, TooMany, Topology, with_transfers};
 use narrows_queue::{BuildError, Disciplines};
 use narrows_samples::{Fault, NoProbe, Probe, Samples, Store};
 use narrows_scenario::{Sampling, Scenario};
@@ -138,6 +138,9 @@ impl Outcome {
 /// [`RunError`]: the scenario is too large or contains an unknown name, a capture or samples cannot be written, or the
 /// run was stopped.
 pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, RunError> {
+    let too_many = |TooMany| RunError::TooLarge { what: "flows", count: MOST_FLOWS + 1, allowed: MOST_FLOWS };
+    let drawn = with_transfers(scenario, Seeds::new(options.seed, options.run)).map_err(too_many)?;
+    let scenario = &*drawn;
     let mut world = build(scenario, options)?;
     if let Some(dir) = options.pcap_dir {
         let name = |n: usize| scenario.nodes[n].name.clone();

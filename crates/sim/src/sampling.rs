@@ -36,7 +36,7 @@ impl World<'_> {
                 probe.queue(&self.queue_row(queue));
                 self.sample_subqueues(queue, probe);
             }
-            for flow in 0..self.flows.len() {
+            for flow in 0..self.listed {
                 if self.flows[flow].start <= now {
                     probe.flow(&self.flow_row(flow));
                 }
@@ -88,7 +88,7 @@ impl World<'_> {
     /// Samples a flow if every event is sampled.
     #[inline]
     pub(crate) fn observe_flow<P: Probe>(&mut self, flow: usize, probe: &mut P) {
-        if P::ENABLED && self.sampling == Sampling::Events {
+        if P::ENABLED && self.sampling == Sampling::Events && flow < self.listed {
             probe.flow(&self.flow_row(flow));
             self.sample_flow_state(flow, probe);
         }

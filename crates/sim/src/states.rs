@@ -50,7 +50,7 @@ impl World<'_> {
         for queue in 0..self.links.len() + self.radio.queue_count() {
             self.sample_queue_state(queue, probe);
         }
-        for flow in 0..self.flows.len() {
+        for flow in 0..self.listed {
             self.sample_flow_state(flow, probe);
         }
     }

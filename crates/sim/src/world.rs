@@ -48,6 +48,8 @@ pub(crate) struct World<'a> {
     pub(crate) losses: Losses,
     pub(crate) radio: Radio,
     pub(crate) flows: Vec<FlowState>,
+    /// Number of flows that the scenario lists; transfers of workloads follow them, and have no samples.
+    pub(crate) listed: usize,
     pub(crate) connections: Connections,
     pub(crate) factory: crate::factory::Factory,
     pub(crate) capture: Option<Capture>,

@@ -124,6 +124,11 @@ impl Flow {
                 self.server.stop();
                 return Ok(());
             }
+            if !self.source.ready() {
+                // Another connection of the page is about to get its first object.
+                self.wake_at = due + UNTIL_READY;
+                continue;
+            }
             self.open(due)?;
             let (act, next) = self.source.wake(due);
             self.wake_at = next.min(self.plan.stop);
@@ -323,9 +328,12 @@ impl Flow {
             delivered: self.delivered(),
             transactions: self.source.transactions(),
         };
-        Ok(self.recorder.close(&life, last, control))
+        Ok(self.recorder.close(&life, last, control, self.source))
     }
 }
+
+/// Time between two looks of a page's further connections, until they are needed.
+const UNTIL_READY: Duration = Duration::from_millis(1);
 
 /// Raises the priority of the current thread above most others, if that is allowed: an application that acts late is a
 /// different load from the scenario's.

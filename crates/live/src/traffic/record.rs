@@ -3,12 +3,13 @@
 use crate::cc_info::CcInfo;
 use crate::tcp_info::no_total;
 use crate::{SenderPart, SenderState, TcpInfo};
+use narrows_fabric::Source;
 use narrows_samples::{FlowRow, FlowTotal, Histogram, NONE};
 use narrows_units::{Duration, Instant};
 
 /// A flow as its two ends saw it. Values that only the network knows (`arrived_*`, `lost_packets`) or only per-ACK
 /// records have (`rtt_*` except the smallest, fast retransmits ..) are "no value" here.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct FlowRecord {
     /// Samples over time, if the scenario samples.
     pub rows: Vec<FlowRow>,
@@ -27,6 +28,10 @@ pub struct FlowRecord {
     pub last: Option<TcpInfo>,
     /// Congestion control that the sender's socket had at the end; `None` likewise.
     pub control: Option<String>,
+    /// When its application was to start.
+    pub start: Instant,
+    /// Its application, with its requests.
+    pub source: Source,
 }
 
 /// A flow's counters and samples while it runs.
@@ -133,7 +138,13 @@ impl FlowRecorder {
     }
 
     /// Makes the record of a flow that has ended.
-    pub(super) fn close(self, life: &Life, last: Option<TcpInfo>, control: Option<String>) -> FlowRecord {
+    pub(super) fn close(
+        self,
+        life: &Life,
+        last: Option<TcpInfo>,
+        control: Option<String>,
+        source: Source,
+    ) -> FlowRecord {
         let sender = last.map_or_else(
             || FlowTotal {
                 sent_bytes: self.datagram_bytes,
@@ -164,6 +175,8 @@ impl FlowRecorder {
             lateness: self.lateness,
             last,
             control,
+            start: life.start,
+            source,
         }
     }
 }
@@ -250,6 +263,17 @@ mod tests {
         assert_eq!(seen(100, 2, 2).samples_since(before).0, 100_000, "no sample is below zero");
     }
 
+    fn datagrams() -> Source {
+        let text = r#"
+nodes = [{ name = "a" }, { name = "b" }]
+links = [{ between = ["a", "b"], rate = "1 Mb/s", delay = "0 s" }]
+flows = [{ from = "a", to = "b", kind = "udp", rate = "1 Mb/s" }]
+"#;
+        let catalogue = narrows_fabric::catalogue();
+        let scenario = narrows_scenario::parse(text, "t.toml", &[], &catalogue).unwrap();
+        narrows_fabric::flow_sources(&scenario, narrows_fabric::Seeds::new(1, 0)).next().unwrap()
+    }
+
     #[test]
     fn a_flow_of_datagrams_has_no_window() {
         let mut recorder = FlowRecorder::new(3, Some(Duration::from_nanos(5)), Instant::from_nanos(3));
@@ -264,7 +288,7 @@ mod tests {
             delivered: 100,
             transactions: 0,
         };
-        let record = recorder.close(&life, None, None);
+        let record = recorder.close(&life, None, None, datagrams());
         let [row] = record.rows[..] else { panic!("rows are due at 5 and 10: {:?}", record.rows) };
         assert_eq!(
             (row.flow, row.time_ns, row.cwnd_bytes, row.sent_packets, row.delivered_bytes),

@@ -9,18 +9,21 @@ use crate::problem::Place;
 use crate::quantity::show_time;
 use crate::record::{FromValue, OrWord, Record};
 use crate::schema::NAME_LENGTH;
-use crate::types::{Flow, Link, NodeKind, Tcp, Traffic, Transport, Udp, Wifi};
+use crate::types::{Flow, Link, NodeKind, Tcp, Traffic, Transport, Udp, Video, Wifi};
 use narrows_units::{Bytes, Duration, Instant, Rate};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const TOP: Path<'static> = Path::Key(&Path::Root, "flows");
 
+/// Names that are taken.
+pub(super) type Names = BTreeSet<String>;
+
 /// A flow's table, its path and how many copies there are.
-struct Row<'a> {
-    record: &'a Record,
-    path: Path<'a>,
-    copies: u64,
+pub(super) struct Row<'a> {
+    pub(super) record: &'a Record,
+    pub(super) path: Path<'a>,
+    pub(super) copies: u64,
 }
 
 impl Row<'_> {
@@ -35,16 +38,18 @@ impl Row<'_> {
 
 impl Build<'_> {
     /// Builds all flows over links and channels.
-    pub(crate) fn flows(&mut self, nodes: &Nodes, net: (&[Link], &[Wifi])) -> Vec<Flow> {
+    pub(crate) fn flows(&mut self, nodes: &Nodes, net: (&[Link], &[Wifi]), names: &mut Names) -> Vec<Flow> {
         let list = self.root.tables("flows");
-        if let (Some(item), true) = (self.root.given("flows"), list.is_empty() && self.report.is_empty()) {
-            self.report.add(item.place, TOP, "", "has no flows", "at least one [[flows]] table");
+        let workloads = !self.root.tables("workloads").is_empty() || self.root.given("workloads").is_some();
+        if list.is_empty() && !workloads && self.report.is_empty() {
+            let (place, reason) =
+                self.root.given("flows").map_or((self.root.place, "is missing"), |item| (item.place, "has no flows"));
+            self.report.add(place, TOP, "", reason, "at least one [[flows]] or [[workloads]] table");
         }
         let reach = Reach::new(&nodes.list, net.0, net.1);
         let mut base = None;
         let mut recent = Vec::new();
         let mut flows = Vec::new();
-        let mut names = BTreeSet::new();
         for (index, record) in list.iter().enumerate() {
             let path = Path::Index(&TOP, index);
             let Some(copies) = record.get::<u64>("copies") else { continue };
@@ -72,7 +77,7 @@ impl Build<'_> {
             };
             let times = self.times(&row);
             let ends = self.ends_of_copies(&row, nodes, &reach);
-            let names = self.names(&row, index, &mut names);
+            let names = self.names(&row, index, names);
             let known = kind == "udp" || transport.is_some();
             let traffic = known.then(|| self.traffic(&row, kind, transport.as_ref())).flatten();
             let (Some(transport), Some((start, stagger, stop)), Some(traffic), Some(ends), Some(names)) =
@@ -91,8 +96,9 @@ impl Build<'_> {
                     stop,
                     dscp: u8::try_from(dscp).unwrap_or(0),
                     jitter,
-                    traffic,
+                    traffic: traffic.clone(),
                     transport: transport.clone(),
+                    part: None,
                 });
             }
         }
@@ -169,7 +175,12 @@ impl Build<'_> {
     }
 
     /// Returns the end points of each copy.
-    fn ends_of_copies(&mut self, row: &Row<'_>, nodes: &Nodes, reach: &Reach<'_>) -> Option<Vec<(usize, usize)>> {
+    pub(super) fn ends_of_copies(
+        &mut self,
+        row: &Row<'_>,
+        nodes: &Nodes,
+        reach: &Reach<'_>,
+    ) -> Option<Vec<(usize, usize)>> {
         let patterns: [Option<String>; 2] = [row.record.get("from"), row.record.get("to")];
         let mut ends = Vec::new();
         let mut last: Option<(usize, usize)> = None;
@@ -256,18 +267,54 @@ impl Build<'_> {
             },
             "request_response" => Traffic::RequestResponse {
                 request: record.get("request")?,
-                response: record.get("response")?,
+                response: self.sizes(record, "response", &row.path)?,
                 think: record.get("think")?,
                 count: or_none(record, "count")?,
             },
+            "video" => Traffic::Video(Arc::new(self.video(row)?)),
             _ => Traffic::Datagrams { rate: rate?.value()? },
         })
     }
 }
 
+impl Build<'_> {
+    fn video(&mut self, row: &Row<'_>) -> Option<Video> {
+        let record = row.record;
+        let segment: Duration = record.get("segment")?;
+        let startup = if record.given("startup").is_some() { record.get("startup")? } else { segment };
+        let video = Video {
+            request: record.get("request")?,
+            ladder: record.get("ladder")?,
+            segment,
+            buffer: record.get("buffer")?,
+            reservoir: record.get("reservoir")?,
+            cushion: record.get("cushion")?,
+            startup,
+            length: or_none(record, "length")?,
+        };
+        let mut complain = |key: &str, reason: &str, allowed: String| {
+            self.report.add(row.place(key), Path::Key(&row.path, key), row.shown(key), reason, allowed);
+        };
+        let top = video.reservoir + video.cushion;
+        if video.ladder.windows(2).any(|pair| pair[0] >= pair[1]) {
+            complain("ladder", "does not rise", "each rate above the one before it".to_owned());
+        } else if video.buffer < segment {
+            complain("buffer", "holds no segment", format!("at least {}", show_time(segment)));
+        } else if startup > video.buffer {
+            complain("startup", "is more than the buffer holds", format!("at most {}", show_time(video.buffer)));
+        } else if top > video.buffer {
+            let reason = format!("with the reservoir is {}, more than the buffer holds", show_time(top));
+            complain("cushion", &reason, format!("a sum of at most {}", show_time(video.buffer)));
+        } else {
+            return Some(video);
+        }
+        None
+    }
+}
+
 /// Returns an equal one of the latest distinct settings, if there is one. Without this, a file with a table for each
 /// flow would keep as many copies.
-fn shared(tcp: Arc<Tcp>, recent: &mut Vec<Arc<Tcp>>) -> Arc<Tcp> {
+pub(super) fn shared(tcp: Arc<Tcp>, recent: &mut Vec<Arc<Tcp>>) -> Arc<Tcp> {
     const KEPT: usize = 8;
     if let Some(same) = recent.iter().find(|known| **known == tcp) {
         return Arc::clone(same);

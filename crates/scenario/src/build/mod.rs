@@ -12,9 +12,11 @@ mod reach;
 mod rules;
 mod schemes;
 mod shorthand;
+mod sizes;
 mod tcp;
 mod traces;
 mod wifi;
+mod workloads;
 
 use crate::catalogue::Catalogue;
 use crate::check::Path;
@@ -22,10 +24,10 @@ use crate::problem::{Place, Report};
 use crate::record::{OrWord, Record};
 use crate::schema::{MOST, NAME_LENGTH};
 use crate::trace::{Files, NoFiles};
-use crate::types::{IpVersion, Sampling, Scenario};
+use crate::types::{IpVersion, Sampling, Scenario, Workload};
 use narrows_units::Duration;
 use schemes::Schemes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use defaults::Choices;
 pub(crate) use defaults::defaults;
@@ -59,10 +61,16 @@ pub(crate) fn scenario(
     let (nodes, mut links) = build.topology();
     let wifi = build.wifi(&nodes, &mut links);
     let found = build.scheme(&nodes);
-    let flows = build.flows(&nodes, (&links.list, &wifi));
+    let mut names = BTreeSet::new();
+    let mut flows = build.flows(&nodes, (&links.list, &wifi), &mut names);
+    let workloads = build.workloads(&nodes, (&links.list, &wifi), &mut names);
+    let listed = flows.len();
+    // Their transfers must fit into queues and frames as flows must.
+    flows.extend(workloads.iter().flat_map(Workload::examples));
     build.around_scheme(&found, &nodes, (&links, &wifi), &flows);
     build.room_for_packets(&flows, &links);
     build.air_for_packets(&flows, &wifi);
+    flows.truncate(listed);
     let (when, sample_state) = match root.table("sampling") {
         Some(table) => (table.get("interval")?, build.sampled_state(table)?),
         None => (root.get::<OrWord<Duration>>("sampling")?, false),
@@ -86,6 +94,7 @@ pub(crate) fn scenario(
         links: links.list,
         wifi,
         flows,
+        workloads,
         scheme: found.scheme,
         known_schemes: catalogue.schemes.iter().map(|row| row.name).collect(),
         ip,

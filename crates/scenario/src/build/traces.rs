@@ -51,7 +51,7 @@ impl Build<'_> {
                 let field = Path::Key(path, "content").to_string();
                 parse_content(content).map_err(|refusal| self.refuse(item, field, None, refusal)).ok()
             }
-            _ => self.read(name, file, &Path::Key(path, "trace")),
+            _ => self.open(name, file, &Path::Key(path, "trace"), |file| read(file)),
         };
         let trace = deliveries.map(|deliveries| {
             let repeat = repeat.unwrap_or(matches!(deliveries, Deliveries::Opportunities(_)));
@@ -62,20 +62,8 @@ impl Build<'_> {
         trace
     }
 
-    fn read(&mut self, name: &str, item: &Item, path: &Path<'_>) -> Option<Deliveries> {
-        match self.files.open(name) {
-            Ok((shown, file)) => {
-                read(file).map_err(|refusal| self.refuse(item, path.to_string(), Some(shown), refusal)).ok()
-            }
-            Err(reason) => {
-                self.report.add(item.place, path, &item.shown, reason, "a file, relative to the scenario's directory");
-                None
-            }
-        }
-    }
-
     /// Reports why rows are refused, with the line of their file if they are in one.
-    fn refuse(&mut self, item: &Item, field: String, file: Option<String>, refusal: Refusal) {
+    pub(super) fn refuse(&mut self, item: &Item, field: String, file: Option<String>, refusal: Refusal) {
         let Refusal { line, value, reason, allowed } = refusal;
         match file {
             Some(path) => {

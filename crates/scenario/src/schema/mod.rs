@@ -10,6 +10,7 @@ mod topology;
 #[cfg(test)]
 mod toy;
 mod wifi;
+mod workload;
 
 pub(crate) use root::ROOT;
 pub(crate) use schemes::{kind as scheme_kind, root};
@@ -18,6 +19,7 @@ pub(crate) use tcp::TCP;
 pub(crate) use tcp_inner::{DELAYED_ACK, PACING, RTO};
 pub(crate) use topology::{DIRECTION, LINK, NODE, QUEUE, SHORTHAND};
 pub(crate) use wifi::{AGGREGATION, WIFI};
+pub(crate) use workload::WORKLOAD;
 
 pub(crate) use narrows_settings::queue::Word;
 
@@ -164,6 +166,8 @@ pub(crate) enum Kind {
     NodePattern,
     /// The names of nodes: at least and at most this many.
     Nodes(usize, usize),
+    /// Rates: at least and at most this many.
+    Rates(usize, usize),
     /// The name of a congestion control.
     Cc,
     /// The parameters of the congestion control.
@@ -278,6 +282,7 @@ impl Kind {
             Self::Address => "an IP address".into(),
             Self::Node | Self::NodePattern => "the name of a node".into(),
             Self::Nodes(..) => "a list of nodes".into(),
+            Self::Rates(..) => "a list of rates".into(),
             Self::Cc => "the name of a congestion control".into(),
             Self::CcParams => "a table of parameters".into(),
             Self::Scheme => "the name of a scheme".into(),
@@ -336,6 +341,9 @@ impl Kind {
             Self::Nodes(2, 2) => "a list of two names of nodes".into(),
             Self::Nodes(0, _) => "a list of names of nodes".into(),
             Self::Nodes(least, most) => format!("a list of {least} to {most} names of nodes"),
+            Self::Rates(least, most) => {
+                format!("a list of {least} to {most} rates, each {}", Self::Rate(1, FAST).allowed())
+            }
             Self::Cc => "a congestion control that `narrows list cc` shows".into(),
             Self::CcParams => "a table with the congestion control's parameters".into(),
             Self::Queue => "a queue that `narrows list queues` shows".into(),

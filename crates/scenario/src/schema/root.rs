@@ -2,7 +2,7 @@
 
 use super::{
     ANY_RATE, ANY_TIME, Field, Kind, LARGE, LINK, MOST, NODE, Need, QUEUE, SHORTHAND, SOME_SIZE, SOME_TIME, STACKS,
-    TCP, Table, WIFI, Word,
+    TCP, Table, WIFI, WORKLOAD, Word, workload::SIZE,
 };
 
 const WHEN_WORDS: &[Word] = &[
@@ -80,10 +80,22 @@ pub(super) const BEFORE_SCHEMES: &[Field] = &[
 ];
 
 /// Keys after the tables of schemes.
-pub(super) const AFTER_SCHEMES: &[Field] =
-    &[Field::new("flows", Kind::Tables(&FLOW), Need::Required, "Flows: applications that send data between hosts.")];
+pub(super) const AFTER_SCHEMES: &[Field] = &[
+    Field::new(
+        "flows",
+        Kind::Tables(&FLOW),
+        Need::Described("needed unless there are workloads"),
+        "Flows: applications that send data between hosts.",
+    ),
+    Field::new(
+        "workloads",
+        Kind::Tables(&WORKLOAD),
+        Need::Described("none"),
+        "Workloads: transfers that come and go, whose number, times and sizes are drawn.",
+    ),
+];
 
-const TCP_KINDS: &[&str] = &["bulk", "rate", "on_off", "request_response"];
+const TCP_KINDS: &[&str] = &["bulk", "rate", "on_off", "request_response", "video"];
 
 /// A flow.
 pub(crate) static FLOW: Table = Table {
@@ -100,13 +112,13 @@ pub(crate) static FLOW: Table = Table {
             "from",
             Kind::NodePattern,
             Need::Required,
-            "Host that sends the data; for `request_response` the client.",
+            "Host that sends the data; for `request_response` and `video` the client.",
         ),
         Field::new(
             "to",
             Kind::NodePattern,
             Need::Required,
-            "Host that receives the data; for `request_response` the server.",
+            "Host that receives the data; for `request_response` and `video` the server.",
         ),
         Field::new(
             "kind",
@@ -115,6 +127,7 @@ pub(crate) static FLOW: Table = Table {
                 Word("rate", "TCP whose application writes at a constant `rate`"),
                 Word("on_off", "TCP with alternating on and off periods"),
                 Word("request_response", "TCP: a request, a response and a think time, repeated"),
+                Word("video", "TCP: a video in segments, whose rate the client chooses by its buffer (BBA-0)"),
                 Word("udp", "UDP at a constant `rate`"),
             ]),
             Need::Default("bulk"),
@@ -170,8 +183,10 @@ pub(crate) static FLOW: Table = Table {
             "Distribution of the lengths of on and off periods.",
         )
         .only(&["on_off"]),
-        Field::new("request", SOME_SIZE, Need::Default("200 B"), "Bytes of a request.").only(&["request_response"]),
-        Field::new("response", SOME_SIZE, Need::Required, "Bytes of a response.").only(&["request_response"]),
+        Field::new("request", SOME_SIZE, Need::Default("200 B"), "Bytes of a request.")
+            .only(&["request_response", "video"]),
+        Field::new("response", SIZE, Need::Required, "Bytes of a response, always the same or drawn.")
+            .only(&["request_response"]),
         Field::new("think", ANY_TIME, Need::Default("0 s"), "Time from the end of a response to the next request.")
             .only(&["request_response"]),
         Field::new(
@@ -181,6 +196,49 @@ pub(crate) static FLOW: Table = Table {
             "Number of requests.",
         )
         .only(&["request_response"]),
+        Field::new(
+            "ladder",
+            Kind::Rates(1, 100),
+            Need::Required,
+            "Rates of the encodings, rising: a list such as `[\"1 Mb/s\", \"3 Mb/s\"]`.",
+        )
+        .only(&["video"]),
+        Field::new("segment", SOME_TIME, Need::Default("4 s"), "Media time of a segment.").only(&["video"]),
+        Field::new(
+            "buffer",
+            SOME_TIME,
+            Need::Default("60 s"),
+            "Largest media time in the buffer. The client waits with a request until the segment has room.",
+        )
+        .only(&["video"]),
+        Field::new(
+            "reservoir",
+            ANY_TIME,
+            Need::Default("8 s"),
+            "Media time in the buffer up to which the lowest rate is chosen.",
+        )
+        .only(&["video"]),
+        Field::new(
+            "cushion",
+            SOME_TIME,
+            Need::Default("40 s"),
+            "Media time above `reservoir` over which the rate rises from the lowest to the highest.",
+        )
+        .only(&["video"]),
+        Field::new(
+            "startup",
+            SOME_TIME,
+            Need::Described("`segment`"),
+            "Media time in the buffer with which playback starts, and goes on after it stood still.",
+        )
+        .only(&["video"]),
+        Field::new(
+            "length",
+            Kind::Or(&SOME_TIME, &[Word("unlimited", "until the flow stops")]),
+            Need::Default("unlimited"),
+            "Media time of the video.",
+        )
+        .only(&["video"]),
         Field::new("payload", Kind::Size(1, 65_507), Need::Default("1000 B"), "Payload of a datagram.").only(&["udp"]),
         Field::new(
             "cc",

@@ -6,9 +6,10 @@ mod wifi;
 use crate::quantity::{Amount, show_limit, show_rate, show_size, show_time};
 use crate::record::{Record, Value};
 use crate::schema::Kind;
-use crate::trace::Trace;
+use crate::trace::{Trace, lists};
 use crate::types::{
-    Change, Direction, Flow, Impairments, Limit, Link, Loss, Queue, Sampling, Scenario, Scheme, Tcp, Traffic, Transport,
+    Arrivals, Change, Direction, Flow, Impairments, Limit, Link, Loss, Pace, Queue, Sampling, Scenario, Scheme,
+    SizeDistribution, Sizes, Tcp, Traffic, Transport, Workload, WorkloadKind,
 };
 use crate::words::{Word, ip_number};
 use crate::write::words;
@@ -62,7 +63,8 @@ impl Scenario {
         ]);
         lines(&mut out, &top);
         // `[tcp]` holds the settings of the first TCP flow; the other flows list only what differs.
-        let base = self.flows.iter().find_map(Flow::tcp).map(|settings| &**settings);
+        let templates = self.workloads.iter().map(|workload| &workload.flow);
+        let base = self.flows.iter().chain(templates).find_map(Flow::tcp).map(|settings| &**settings);
         if let Some(base) = base {
             table(&mut out, "tcp", &tcp(base, None));
         }
@@ -82,8 +84,11 @@ impl Scenario {
             let write = if self.wifi.len() == 1 { table } else { element };
             write(&mut out, "wifi", &self.wifi_pairs(channel));
         }
-        for flow in &self.flows {
+        for flow in self.listed() {
             element(&mut out, "flows", &self.flow_pairs(flow, base));
+        }
+        for workload in &self.workloads {
+            element(&mut out, "workloads", &self.workload_pairs(workload, base));
         }
         out
     }
@@ -126,7 +131,7 @@ impl Scenario {
             ("to", self.node_name(flow.to)),
             ("kind", quoted(flow.traffic.word())),
             ("start", instant(flow.start)),
-            ("stop", if flow.stop.as_nanos() == self.duration.as_nanos() { quoted("end") } else { instant(flow.stop) }),
+            ("stop", self.stop(flow.stop)),
             ("dscp", flow.dscp.to_string()),
             ("jitter", flow.jitter.to_string()),
         ];
@@ -138,15 +143,86 @@ impl Scenario {
                 return pairs;
             }
         };
-        let mut different = tcp(settings, base);
-        if let Some(at) = different.iter().position(|(key, _)| *key == "cc") {
-            pairs.push(different.remove(at));
+        pairs.extend(own_tcp(settings, base));
+        pairs
+    }
+
+    fn stop(&self, stop: Instant) -> String {
+        if stop.as_nanos() == self.duration.as_nanos() { quoted("end") } else { instant(stop) }
+    }
+
+    fn workload_pairs(&self, workload: &Workload, base: Option<&Tcp>) -> Pairs {
+        let flow = &workload.flow;
+        let mut pairs = vec![
+            ("name", quoted(&flow.name)),
+            ("kind", quoted(workload.kind.word())),
+            ("from", quoted(&workload.patterns[0])),
+            ("to", quoted(&workload.patterns[1])),
+            ("pairs", workload.pairs.len().to_string()),
+            ("start", instant(flow.start)),
+            ("stop", self.stop(flow.stop)),
+        ];
+        match &workload.arrivals {
+            Arrivals::Poisson(pace) | Arrivals::Constant(pace) => {
+                pairs.push(("arrivals", quoted(workload.arrivals.word())));
+                pairs.push(match pace {
+                    Pace::Every(interval) => ("interval", time(*interval)),
+                    Pace::Load(load) => ("load", number(*load)),
+                });
+                pairs.push(("size", sizes(&workload.size)));
+            }
+            Arrivals::Trace(trace) => {
+                let content = quoted(&lists::arrivals_text(&trace.rows));
+                pairs.push(("arrivals", inline(&[("trace", quoted(&trace.name)), ("content", content)])));
+            }
         }
-        if !different.is_empty() {
-            pairs.push(("tcp", inline(&different)));
+        pairs.push(("count", or_unlimited(workload.count.map(|n| n.to_string()))));
+        match workload.kind {
+            WorkloadKind::Transfers => {}
+            WorkloadKind::Requests { request } => pairs.push(("request", size(request))),
+            WorkloadKind::Pages { request, objects, connections } => pairs.extend([
+                ("request", size(request)),
+                ("objects", objects.to_string()),
+                ("connections", connections.to_string()),
+            ]),
+        }
+        pairs.push(("dscp", flow.dscp.to_string()));
+        if let Some(settings) = flow.tcp() {
+            pairs.extend(own_tcp(settings, base));
         }
         pairs
     }
+}
+
+/// Returns the settings that differ from `base` as keys of a flow.
+fn own_tcp(settings: &Tcp, base: Option<&Tcp>) -> Pairs {
+    let mut pairs = Vec::new();
+    let mut different = tcp(settings, base);
+    if let Some(at) = different.iter().position(|(key, _)| *key == "cc") {
+        pairs.push(different.remove(at));
+    }
+    if !different.is_empty() {
+        pairs.push(("tcp", inline(&different)));
+    }
+    pairs
+}
+
+fn sizes(sizes: &Sizes) -> String {
+    let word = ("distribution", quoted(sizes.distribution.word()));
+    let mut pairs = match &sizes.distribution {
+        SizeDistribution::Constant(of) if sizes.max.is_none() => return size(*of),
+        SizeDistribution::Constant(mean) | SizeDistribution::Exponential(mean) => vec![("mean", size(*mean)), word],
+        SizeDistribution::Pareto { mean, shape } => {
+            vec![("mean", size(*mean)), word, ("shape", number(*shape))]
+        }
+        SizeDistribution::WebSearch | SizeDistribution::DataMining => vec![word],
+        SizeDistribution::Empirical(table) => {
+            let content = quoted(&lists::sizes_text(&table.points));
+            vec![word, ("file", quoted(&table.name)), ("content", content)]
+        }
+    };
+    pairs.push(("max", or_unlimited(sizes.max.map(size))));
+    inline(&pairs)
 }
 
 fn direction(direction: &Direction) -> Pairs {
@@ -235,10 +311,22 @@ fn traffic(traffic: &Traffic) -> Pairs {
         ],
         Traffic::RequestResponse { request, response, think, count } => vec![
             ("request", size(*request)),
-            ("response", size(*response)),
+            ("response", sizes(response)),
             ("think", time(*think)),
             ("count", or_unlimited(count.map(|n| n.to_string()))),
         ],
+        Traffic::Video(video) => vec![
+            ("request", size(video.request)),
+            ("ladder", list(video.ladder.iter().map(|of| rate(*of)))),
+            ("segment", time(video.segment)),
+            ("buffer", time(video.buffer)),
+            ("reservoir", time(video.reservoir)),
+            ("cushion", time(video.cushion)),
+            ("startup", time(video.startup)),
+            ("length", or_unlimited(video.length.map(time))),
+        ],
+        // Only in the flows of a run, which no file has.
+        Traffic::Page(_) => Vec::new(),
         Traffic::Datagrams { rate: pace } => vec![("rate", rate(*pace))],
     }
 }

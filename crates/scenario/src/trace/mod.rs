@@ -1,5 +1,6 @@
 //! Traces of deliveries: what a link direction carries, recorded over time, instead of a constant rate.
 
+pub(crate) mod lists;
 mod read;
 mod text;
 

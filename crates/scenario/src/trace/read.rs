@@ -63,7 +63,7 @@ impl Refusal {
 /// # Errors
 /// [`Refusal`]: the first line that is wrong.
 pub fn read(file: impl Read) -> Result<Deliveries, Refusal> {
-    let mut lines = Lines { reader: BufReader::with_capacity(1 << 16, file), line: Vec::new(), number: 0 };
+    let mut lines = Lines::of(file);
     let Some(first) = lines.next()? else {
         return Err(Refusal::new(None, "", "is empty", ALLOWED));
     };
@@ -81,14 +81,18 @@ pub fn read(file: impl Read) -> Result<Deliveries, Refusal> {
 }
 
 /// The lines of a file, one at a time, without their ends.
-struct Lines<R> {
+pub(super) struct Lines<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
     number: usize,
 }
 
 impl<R: Read> Lines<R> {
-    fn next(&mut self) -> Result<Option<&str>, Refusal> {
+    pub(super) fn of(file: R) -> Self {
+        Self { reader: BufReader::with_capacity(1 << 16, file), line: Vec::new(), number: 0 }
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<&str>, Refusal> {
         self.line.clear();
         self.number += 1;
         let number = Some(self.number);
@@ -150,7 +154,7 @@ impl Opportunities {
     }
 }
 
-fn room(rows: usize, line: Option<usize>) -> Result<(), Refusal> {
+pub(super) fn room(rows: usize, line: Option<usize>) -> Result<(), Refusal> {
     if rows < MOST_ROWS {
         return Ok(());
     }
@@ -212,7 +216,7 @@ impl Steps {
 }
 
 /// Returns a decimal number times `unit`, exactly; the error is the fault as a predicate.
-fn decimal(text: &str, unit: u64) -> Result<u64, &'static str> {
+pub(super) fn decimal(text: &str, unit: u64) -> Result<u64, &'static str> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |part: &str| part.bytes().all(|c| c.is_ascii_digit());
     if text.starts_with('-') {

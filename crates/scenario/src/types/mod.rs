@@ -4,12 +4,14 @@ mod impair;
 mod scheme;
 mod tcp;
 mod wifi;
+mod workload;
 
 pub use impair::*;
 pub use narrows_settings::queue::Limit;
 pub use scheme::*;
 pub use tcp::*;
 pub use wifi::*;
+pub use workload::*;
 
 use crate::trace::Trace;
 use narrows_settings::queue::Params;
@@ -42,14 +44,23 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// 802.11 channels. No node is a station of two of them, or base station of two.
     pub wifi: Vec<Wifi>,
-    /// Flows. Names are unique.
+    /// Flows. Names are unique. In one run of a scenario with workloads, those of its transfers follow the listed ones.
     pub flows: Vec<Flow>,
+    /// Workloads, whose transfers each run draws anew. Names are unique, also among flows.
+    pub workloads: Vec<Workload>,
     /// The scheme that runs, if any.
     pub scheme: Option<Scheme>,
     /// Names of all schemes of the catalogue: keys of [`to_json`](Self::to_json).
     pub known_schemes: Vec<&'static str>,
     /// IP version of all packets.
     pub ip: IpVersion,
+}
+
+impl Scenario {
+    /// Returns the flows of the file: in a run, those without the transfers of workloads.
+    pub fn listed(&self) -> impl Iterator<Item = &Flow> {
+        self.flows.iter().take_while(|flow| flow.part.is_none())
+    }
 }
 
 /// IP version.
@@ -184,7 +195,7 @@ impl Queue {
 }
 
 /// A flow's application and traffic pattern.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
     /// TCP that always has data, or has `size` bytes of it and then closes.
     Bulk {
@@ -214,17 +225,51 @@ pub enum Traffic {
         /// Bytes of a request.
         request: Bytes,
         /// Bytes of a response.
-        response: Bytes,
+        response: Sizes,
         /// Time between a response's end and the next request.
         think: Duration,
         /// Number of requests; `None` is until the flow stops.
         count: Option<u64>,
     },
+    /// TCP: a video in segments, requested one after another.
+    Video(Arc<Video>),
+    /// TCP: one of the connections over which a page is loaded.
+    Page(Arc<Page>),
     /// Datagrams at a constant rate, each of the transport's payload.
     Datagrams {
         /// Rate, counted over IP packets (headers included).
         rate: Rate,
     },
+}
+
+/// A video whose client chooses each segment's rate by its buffer (BBA-0; Huang et al. 2014).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Video {
+    /// Bytes of a request.
+    pub request: Bytes,
+    /// Rates of the encodings, rising.
+    pub ladder: Vec<Rate>,
+    /// Media time of a segment.
+    pub segment: Duration,
+    /// Largest media time in the buffer; the client waits before it would hold more.
+    pub buffer: Duration,
+    /// Media time in the buffer up to which the lowest rate is chosen.
+    pub reservoir: Duration,
+    /// Media time above the reservoir over which the rate rises to the highest one.
+    pub cushion: Duration,
+    /// Media time that must be in the buffer before playback starts or goes on.
+    pub startup: Duration,
+    /// Media time of the video; `None` until the flow stops.
+    pub length: Option<Duration>,
+}
+
+/// A page and one of the connections that load it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page {
+    /// Bytes of a request.
+    pub request: Bytes,
+    /// Sizes of its objects; the first is loaded before all others.
+    pub objects: Vec<Bytes>,
 }
 
 /// Distribution of random times.
@@ -259,6 +304,21 @@ pub struct Flow {
     pub traffic: Traffic,
     /// Transport protocol and its settings.
     pub transport: Transport,
+    /// The transfer of a workload that it carries; `None` for a flow of the file.
+    pub part: Option<OfWorkload>,
+}
+
+/// Which transfer of which workload a flow carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OfWorkload {
+    /// Index of the workload.
+    pub workload: u32,
+    /// Number of the transfer in its workload, from 0.
+    pub number: u32,
+    /// Index of the pair of end points.
+    pub pair: u32,
+    /// Number of the connection in a page, from 0.
+    pub connection: u32,
 }
 
 /// A flow's transport protocol with its settings.
@@ -275,6 +335,14 @@ pub enum Transport {
 pub struct Udp {
     /// Payload bytes per datagram.
     pub payload: Bytes,
+}
+
+impl Traffic {
+    /// Whether the server's side carries the data (responses), rather than the client's.
+    #[must_use]
+    pub const fn server_sends(&self) -> bool {
+        matches!(self, Self::RequestResponse { .. } | Self::Video(_) | Self::Page(_))
+    }
 }
 
 impl Flow {
