@@ -266,6 +266,8 @@ class Result:
     @property
     def channel_names(self) -> list[str]: ...
     @property
+    def workload_names(self) -> list[str]: ...
+    @property
     def subqueue_names(self) -> list[tuple[int, int, str]]:
         """Sub-queues in the order of ``subqueue_totals``: index of the queue, index in it, and label."""
     def conditions(self) -> dict[str, Any] | None:

@@ -29,7 +29,10 @@ struct Way<'a> {
     scenario: &'a Scenario,
     along: Vec<usize>,
     back: Vec<usize>,
+    /// Bytes of a SYN, and of the headers of a data packet.
+    syn: u64,
     header: u64,
+    /// Most payload of a packet.
     segment: u64,
 }
 
@@ -74,7 +77,7 @@ impl Paths {
         let along = self.edges(scenario, flow.from, flow.to)?.to_vec();
         let back = self.edges(scenario, flow.to, flow.from)?.to_vec();
         let segment = u64::from(tcp.mss).saturating_sub(options).max(1);
-        Some(Way { scenario, along, back, header: headers + options, segment })
+        Some(Way { scenario, along, back, syn: headers + SYN_OPTIONS, header: headers + options, segment })
     }
 
     /// The least time of a transfer from the sender's SYN to the arrival of its last byte; `None` across a channel.
@@ -113,7 +116,7 @@ impl Paths {
 impl Way<'_> {
     /// A SYN one way and its answer back.
     fn handshake(&self) -> Duration {
-        let size = Bytes::new(self.header.max(40) + SYN_OPTIONS);
+        let size = Bytes::new(self.syn);
         let over = |edges: &[usize]| {
             edges.iter().fold(Duration::ZERO, |sum, edge| {
                 let link = direction(self.scenario, *edge);

@@ -63,6 +63,25 @@ QUEUE_COLUMNS = (
     Column("max_packets", "longest", "pkts"),
 )
 SUBQUEUE_COLUMNS = (*QUEUE_COLUMNS[1:6], Column("delay_p99_ms", "99 %", "ms"))
+TRANSFER_COLUMNS = (
+    Column("finished", "done", ""),
+    Column("begun", "of", ""),
+    Column("size_mean_bytes", "size", "kB", 1e-3),
+    Column("fct_p50_ms", "FCT", "ms"),
+    Column("fct_p95_ms", "95 %", "ms"),
+    Column("fct_p99_ms", "99 %", "ms"),
+    Column("slowdown_p50", "slowed", "times"),
+    Column("slowdown_p99", "99 %", "times"),
+)
+PLAYBACK_COLUMNS = (
+    Column("segments", "segments", ""),
+    Column("rate_mean_mbps", "rate", "Mb/s"),
+    Column("switches", "switches", ""),
+    Column("startup_s", "startup", "s"),
+    Column("stalls", "stalls", ""),
+    Column("stalled_s", "stalled", "s"),
+    Column("played_s", "played", "s"),
+)
 INTERFACE_COLUMNS = (Column("utilisation", "of PHY rate", "%", 100), *QUEUE_COLUMNS[1:])
 ROUTER_COLUMNS = (
     Column("asked", "asked", "pkts"),
@@ -107,9 +126,12 @@ def print_result(result: Outcome, seconds: float, console: Console | None = None
     out.print(head)
     print_doubts(out, result.doubts)
     out.print()
-    out.print(_metrics_table("flow", result, FLOW_COLUMNS, range(len(result.flows))[:FLOWS_SHOWN]))
-    _more(out, len(result.flows) - FLOWS_SHOWN, "flows")
-    out.print()
+    if result.flows:
+        out.print(_metrics_table("flow", result, FLOW_COLUMNS, range(len(result.flows))[:FLOWS_SHOWN]))
+        _more(out, len(result.flows) - FLOWS_SHOWN, "flows")
+        out.print()
+    _print_plain(out, "transfers", TRANSFER_COLUMNS, result.transfer_classes)
+    _print_plain(out, "video", PLAYBACK_COLUMNS, result.playbacks)
     _print_queues(out, result)
     _print_routers(out, result)
     for channel in range(len(result.channels)):
@@ -135,6 +157,25 @@ def _print_queues(out: Console, result: Outcome) -> None:
     out.print()
     if result.subqueues:
         _print_subqueues(out, result.subqueues)
+
+
+def _print_plain(out: Console, heading: str, columns: Sequence[Column], rows: Sequence[AnyRow]) -> None:
+    """Print rows, or their means, without intervals; nothing without rows."""
+    if not rows:
+        return
+    table = new_table()
+    table.add_column(f"{heading}\n")
+    for column in columns:
+        table.add_column(Text.assemble(column.heading, "\n", (column.unit, "dim")), justify="right", no_wrap=True)
+    for row in rows:
+        values = (getattr(row, column.metric) for column in columns)
+        cells = (
+            MISSING if value is None else number(value * column.factor)
+            for value, column in zip(values, columns, strict=True)
+        )
+        table.add_row(Text(row.name, overflow="fold"), *cells)
+    out.print(table)
+    out.print()
 
 
 def _print_subqueues(out: Console, rows: Sequence[SubqueueMetrics]) -> None:

@@ -275,6 +275,43 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
+class Workload:
+    """Transfers that come and go.
+
+    Attributes
+    ----------
+    name, kind : str
+        ``transfers``, ``requests`` or ``pages``.
+    pairs : list of [str, str]
+        Hosts that open connections, and those that they connect to.
+    start_ns, stop_ns, dscp : int
+    arrivals : str
+        ``poisson``, ``constant`` or ``trace``.
+    interval_ns, load : int or float or None
+        Mean time between two transfers, or their share of the narrowest link.
+    size : mapping or None
+        ``distribution``, ``mean_bytes`` and its parameters; ``None`` if a file has them.
+    tcp : mapping
+        TCP settings by name.
+    settings : mapping
+        Further values of the kind.
+    """
+
+    name: str
+    kind: str
+    pairs: list[list[str]]
+    start_ns: int
+    stop_ns: int
+    dscp: int
+    arrivals: str
+    interval_ns: int | None
+    load: float | None
+    size: Settings | None
+    tcp: Settings
+    settings: Settings = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Resolved:
     """A resolved scenario.
 
@@ -285,7 +322,7 @@ class Resolved:
     duration_ns, seed, start_jitter_ns, ip : int
         Length of a run; seed; largest random delay of a start; version of IP.
     sampling : Sampling
-    nodes, links, wifi, flows : tuple
+    nodes, links, wifi, flows, workloads : tuple
         ``wifi`` are the 802.11 channels.
     schemes : mapping
         Settings of the scheme that runs, by its name; empty without one.
@@ -303,6 +340,7 @@ class Resolved:
     links: tuple[Link, ...]
     wifi: tuple[Channel, ...]
     flows: tuple[Flow, ...]
+    workloads: tuple[Workload, ...]
     schemes: Mapping[str, Settings]
 
     @property
@@ -384,6 +422,7 @@ def parse(text: str) -> Resolved:
             )
             for flow in data["flows"]
         ),
+        workloads=tuple(_made(Workload, one) for one in data["workloads"]),
         schemes={name: data[name] for name in scheme_names() if data.get(name)},
     )
 

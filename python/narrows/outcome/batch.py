@@ -12,14 +12,16 @@ from narrows.base.errors import InputError
 from narrows.outcome.outcome import Outcome
 from narrows.outcome.rows import WORDS, AnyRow, mean_row, numeric
 from narrows.outcome.samples import Samples
+from narrows.outcome.transfers import Transfers
 from narrows.stats import Estimate, Reached, mean_ci
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from narrows.metrics.routers import RouterMetrics
     from narrows.metrics.stations import ChannelMetrics, StationMetrics
     from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
+    from narrows.metrics.transfers import PlaybackMetrics, TransferMetrics
     from narrows.model.scenario import Scenario
     from narrows.outcome.outcome import Kind
     from narrows.outcome.run import Run
@@ -108,6 +110,27 @@ class Batch(Outcome):
         names = dict.fromkeys(row.name for run in self.runs for row in run.subqueues)
         by_run = [{row.name: row for row in run.subqueues} for run in self.runs]
         return tuple(mean_row([rows[name] for rows in by_run if name in rows]) for name in names)
+
+    @cached_property
+    def transfers(self) -> Transfers:
+        """The transfers of all runs; the column ``run`` tells them apart."""
+        return Transfers.concat(run.transfers for run in self.runs)
+
+    @cached_property
+    def transfer_classes(self) -> tuple[TransferMetrics, ...]:
+        """Means over the runs, class by class; runs without a transfer of the class are left out."""
+        return tuple(mean_row(rows) for rows in self._by_name([run.transfer_classes for run in self.runs]))
+
+    @cached_property
+    def playbacks(self) -> tuple[PlaybackMetrics, ...]:
+        """Means over the runs, player by player."""
+        return tuple(mean_row(rows) for rows in zip(*(run.playbacks for run in self.runs), strict=True))
+
+    @staticmethod
+    def _by_name(runs: Sequence[Sequence[TransferMetrics]]) -> list[list[TransferMetrics]]:
+        """Return the rows of each name that any run has; the order is that of the run with most names."""
+        order = dict.fromkeys(row.name for rows in sorted(runs, key=len, reverse=True) for row in rows)
+        return [[row for rows in runs for row in rows if row.name == name] for name in order]
 
     @cached_property
     def routers(self) -> tuple[RouterMetrics, ...]:

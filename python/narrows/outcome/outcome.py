@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from narrows.metrics.routers import RouterMetrics
     from narrows.metrics.stations import ChannelMetrics, StationMetrics
     from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
+    from narrows.metrics.transfers import PlaybackMetrics, TransferMetrics
     from narrows.model.scenario import Scenario
     from narrows.outcome.run import Run
     from narrows.outcome.samples import Samples
+    from narrows.outcome.transfers import Transfers
 
 Kind = Literal["flow", "queue", "router", "station", "channel"]
 """Kinds of objects with metrics, named like the methods that return them."""
@@ -41,6 +43,18 @@ class Outcome:
         @property
         def subqueues(self) -> tuple[SubqueueMetrics, ...]:
             """Metrics of sub-queues: of the run, or means over the runs."""
+
+        @property
+        def transfers(self) -> Transfers:
+            """Transfers of workloads and requests of flows, a row each."""
+
+        @property
+        def transfer_classes(self) -> tuple[TransferMetrics, ...]:
+            """Completion times and slow-downs by size class: of the run, or means over the runs."""
+
+        @property
+        def playbacks(self) -> tuple[PlaybackMetrics, ...]:
+            """What video players did: in the run, or means over the runs."""
 
         @property
         def routers(self) -> tuple[RouterMetrics, ...]:

@@ -9,15 +9,34 @@ from narrows.base.errors import InputError
 from narrows.metrics.routers import RouterMetrics
 from narrows.metrics.stations import ChannelMetrics, StationMetrics
 from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
+from narrows.metrics.transfers import PlaybackMetrics, TransferMetrics
 from narrows.stats import mean_ci
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-AnyRow = FlowMetrics | QueueMetrics | RouterMetrics | ChannelMetrics | SubqueueMetrics
+AnyRow = (
+    FlowMetrics
+    | QueueMetrics
+    | RouterMetrics
+    | ChannelMetrics
+    | SubqueueMetrics
+    | TransferMetrics
+    | PlaybackMetrics
+)
 """A row of metrics; a station's row is a channel's with two more fields of text."""
 
-Row = TypeVar("Row", FlowMetrics, QueueMetrics, RouterMetrics, ChannelMetrics, StationMetrics, SubqueueMetrics)
+Row = TypeVar(
+    "Row",
+    FlowMetrics,
+    QueueMetrics,
+    RouterMetrics,
+    ChannelMetrics,
+    StationMetrics,
+    SubqueueMetrics,
+    TransferMetrics,
+    PlaybackMetrics,
+)
 
 WORDS: Final = ("name", "cc", "channel", "role")
 """Fields of metrics that are not numbers."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from narrows.metrics.stations import ChannelMetrics, StationMetrics, channel_metrics
 from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics, fairness
 from narrows.outcome.conditions import doubts
 from narrows.outcome.outcome import Outcome
+from narrows.outcome.transfers import Transfers
 
 if TYPE_CHECKING:
     from narrows.metrics.routers import RouterMetrics
+    from narrows.metrics.transfers import PlaybackMetrics, TransferMetrics
     from narrows.model.scenario import Scenario
     from narrows.outcome.conditions import Conditions
     from narrows.outcome.samples import Samples
@@ -43,6 +45,12 @@ class Run(Outcome):
         Metrics of the stations of 802.11 channels: by channel, the base station first; empty without channels.
     subqueues : tuple
         Metrics of the sub-queues that a packet reached, queue by queue; empty where no discipline has sub-queues.
+    transfers : Transfers
+        The transfers of workloads, and the requests of flows: a row each.
+    transfer_classes : tuple
+        Their completion times and slow-downs, by workload or flow and by size class.
+    playbacks : tuple
+        What the video players of flows did.
     conditions : dict or None
         Which properties of the machine affected the results, and whether to trust them; see
         `narrows.outcome.conditions`. ``None`` for a simulated run: the same scenario and seed give the same results on
@@ -62,6 +70,9 @@ class Run(Outcome):
     routers: tuple[RouterMetrics, ...] = ()
     stations: tuple[StationMetrics, ...] = ()
     subqueues: tuple[SubqueueMetrics, ...] = ()
+    transfers: Transfers = field(default_factory=Transfers)
+    transfer_classes: tuple[TransferMetrics, ...] = ()
+    playbacks: tuple[PlaybackMetrics, ...] = ()
     conditions: Conditions | None = None
 
     @property

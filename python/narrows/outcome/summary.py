@@ -53,6 +53,7 @@ def of(result: Outcome) -> dict[str, Any]:
         "channels": _rows(result.channels if runs else (), [run.channels for run in runs] if several else []),
         "jain": result.jain,
         **_subqueues(result),
+        **_transfers(result),
         **_conditions(result),
     }
     if isinstance(result, Batch):
@@ -94,6 +95,7 @@ def _detail(run: Run) -> dict[str, Any]:
         "channels": _rows(run.channels, []),
         "jain": run.jain,
         **_subqueues(run),
+        **_transfers(run),
         **_conditions(run),
     }
 
@@ -102,6 +104,15 @@ def _subqueues(result: Outcome) -> dict[str, Any]:
     """Return the sub-queues; empty where no discipline has any."""
     rows = [row.to_dict() for row in result.subqueues] if result.runs else []
     return {"subqueues": rows} if rows else {}
+
+
+def _transfers(result: Outcome) -> dict[str, Any]:
+    """Return completion times by size class, and what video players did; empty where there is neither."""
+    if not result.runs:
+        return {}
+    classes = [row.to_dict() for row in result.transfer_classes]
+    playbacks = [row.to_dict() for row in result.playbacks]
+    return ({"transfers": classes} if classes else {}) | ({"playbacks": playbacks} if playbacks else {})
 
 
 def _conditions(result: Outcome) -> dict[str, Any]:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from narrows import _core
+from narrows.metrics import NS_PER_S
 from narrows.metrics.routers import router_metrics
 from narrows.metrics.stations import all_stations
 from narrows.metrics.totals import flow_metrics, queue_metrics, subqueue_metrics
+from narrows.metrics.transfers import playback_metrics
 from narrows.outcome import Run
 from narrows.outcome.samples import Samples
+from narrows.outcome.transfers import Transfers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from narrows.metrics.stations import StationMetrics
+    from narrows.metrics.transfers import PlaybackMetrics
     from narrows.model.scenario import Scenario
     from narrows.outcome.conditions import Conditions
     from narrows.outcome.tidy import CoreTable
@@ -56,6 +60,7 @@ def taken(
     """
     tables = result.tables()
     check = (lambda: None) if gauge is None else gauge.check
+    transfers = Transfers.from_core(tables["transfers"], result.workload_names, result.flow_names, index)
     controls, channels = scenario.congestion_controls(), scenario.interface_queues()
     return Run(
         scenario=scenario,
@@ -74,6 +79,9 @@ def taken(
             for name, totals in zip(result.queue_names, _rows(tables["queue_totals"], check), strict=True)
         ),
         samples=Samples.from_result(result, index),
+        transfers=transfers,
+        transfer_classes=transfers.metrics(),
+        playbacks=tuple(_playbacks(result, tables)),
         routers=tuple(
             router_metrics(name, totals)
             for name, totals in zip(result.router_names, _rows(tables["router_totals"], check), strict=True)
@@ -87,6 +95,14 @@ def taken(
         ),
         conditions=conditions,
     )
+
+
+def _playbacks(result: _core.Result, tables: Mapping[str, CoreTable]) -> Iterator[PlaybackMetrics]:
+    names = result.flow_names
+    starts = next(memoryview(data).cast("q") for name, _, _, data in tables["flow_totals"] if name == "start_ns")
+    for row in _rows(tables["playback_totals"], lambda: None):
+        flow = row["flow"] or 0
+        yield playback_metrics(names[flow], starts[flow] / NS_PER_S, row)
 
 
 def _stations(scenario: Scenario, result: _core.Result, tables: Mapping[str, CoreTable]) -> tuple[StationMetrics, ...]:

@@ -2,7 +2,7 @@
 
 A directory holds ``scenario.toml`` (as run, every default shown), ``summary.json`` (`narrows.outcome.summary`),
 ``samples.parquet`` (`narrows.outcome.samples`), ``state.parquet`` if the state of algorithms was sampled
-(`narrows.outcome.states`), ``pcap/`` if packets were captured, and on request ``report.html`` with ``figures/``.
+(`narrows.outcome.states`), ``transfers.parquet`` if there are transfers (`narrows.outcome.transfers`), ``pcap/`` if packets were captured, and on request ``report.html`` with ``figures/``.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from narrows.base.errors import InputError, NarrowsError
 from narrows.metrics.routers import RouterMetrics
 from narrows.metrics.stations import StationMetrics
 from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
+from narrows.metrics.transfers import PlaybackMetrics, TransferMetrics
 from narrows.model.scenario import Scenario
 from narrows.outcome import Batch, Run
 from narrows.outcome import summary as summaries
 from narrows.outcome.samples import Samples
 from narrows.outcome.states import States
+from narrows.outcome.transfers import Transfers
 from narrows.stats import Reached
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ SCENARIO: Final = "scenario.toml"
 SUMMARY: Final = "summary.json"
 SAMPLES: Final = "samples.parquet"
 STATE: Final = "state.parquet"
+TRANSFERS: Final = "transfers.parquet"
 REPORT: Final = "report.html"
 PCAP: Final = "pcap"
 COMPARISON: Final = "comparison.json"
@@ -85,6 +88,8 @@ def fill(result: Outcome, directory: Path) -> None:
         samples.to_parquet(directory / SAMPLES)
         if samples.state.variables:
             samples.state.to_parquet(directory / STATE)
+        if len(result.transfers):
+            result.transfers.to_parquet(directory / TRANSFERS)
     (directory / SUMMARY).write_text(summaries.dumps(summaries.of(result)), encoding="utf-8")
 
 
@@ -145,6 +150,7 @@ def load(directory: str | PathLike[str]) -> Run | Batch:
 def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch:
     details = data.get("runs_detail")
     everything = Samples.from_parquet(root / SAMPLES) if (root / SAMPLES).exists() else None
+    transfers = Transfers.from_parquet(root / TRANSFERS) if (root / TRANSFERS).exists() else Transfers()
 
     if everything is not None and (root / STATE).exists():
         everything.state = States.from_parquet(root / STATE)
@@ -171,6 +177,11 @@ def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch
             routers=tuple(RouterMetrics(**_own(RouterMetrics, router)) for router in row.get("routers", ())),
             stations=tuple(StationMetrics(**_own(StationMetrics, station)) for station in row.get("stations", ())),
             subqueues=tuple(SubqueueMetrics(**_own(SubqueueMetrics, part)) for part in row.get("subqueues", ())),
+            transfers=transfers if alone else transfers.of_run(index),
+            transfer_classes=tuple(
+                TransferMetrics(**_own(TransferMetrics, part)) for part in row.get("transfers", ())
+            ),
+            playbacks=tuple(PlaybackMetrics(**_own(PlaybackMetrics, part)) for part in row.get("playbacks", ())),
             samples=everything if alone else everything.of_run(index),
             conditions=row.get("conditions"),
         )
@@ -196,7 +207,16 @@ def _known(row: dict[str, Any], scenario: Scenario) -> None:
 
 
 def _own(
-    row_type: type[FlowMetrics | QueueMetrics | RouterMetrics | StationMetrics | SubqueueMetrics], row: dict[str, Any]
+    row_type: type[
+        FlowMetrics
+        | QueueMetrics
+        | RouterMetrics
+        | StationMetrics
+        | SubqueueMetrics
+        | TransferMetrics
+        | PlaybackMetrics
+    ],
+    row: dict[str, Any],
 ) -> dict[str, Any]:
     """Return the fields of a row; fields with a default may be missing, since older versions did not write them."""
     return {
