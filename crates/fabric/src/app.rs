@@ -1,5 +1,6 @@
 //! Applications, which offer data to flows: state machines without clock or connection.
 
+use crate::act::Act;
 use crate::exchange::{Client, Exchange};
 use crate::page::PageLoad;
 use crate::video::{Playback, Player};
@@ -7,21 +8,6 @@ use narrows_rng::Stream;
 use narrows_scenario::{Distribution, Traffic};
 use narrows_units::{Bytes, Duration, Instant, Rate, Serialiser};
 use std::sync::Arc;
-
-/// What an application does when it is woken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
-    /// Nothing now.
-    Nothing,
-    /// Offers bytes to the connection; [`Bytes::MAX`] means without end.
-    Write(Bytes),
-    /// Offers the last bytes and closes.
-    WriteAndClose(Bytes),
-    /// Withdraws data that was not sent yet.
-    Withdraw,
-    /// Sends one datagram with this much payload.
-    Datagram(Bytes),
-}
 
 /// The sending application of a flow.
 #[derive(Debug)]

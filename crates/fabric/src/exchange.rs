@@ -1,6 +1,6 @@
 //! Requests and responses over one connection: a client that has at most one request under way, and its server.
 
-use crate::app::Act;
+use crate::act::Act;
 use crate::page::PageLoad;
 use crate::sizes::draw;
 use crate::video::{Playback, Player};

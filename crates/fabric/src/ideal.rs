@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 /// Bytes of TCP's timestamps option with its padding.
 const TIMESTAMPS: u64 = 12;
 
-/// Bytes of a SYN's options: MSS, SACK permitted, timestamps, window scale.
-const SYN_OPTIONS: u64 = 20;
+/// Bytes of each other option of a SYN with its padding: MSS, window scale, SACK permitted. Beside timestamps, SACK
+/// permitted fits into their padding.
+const SYN_OPTION: u64 = 4;
 
 /// Paths between hosts, looked up once.
 #[derive(Debug)]
@@ -77,7 +78,9 @@ impl Paths {
         let along = self.edges(scenario, flow.from, flow.to)?.to_vec();
         let back = self.edges(scenario, flow.to, flow.from)?.to_vec();
         let segment = u64::from(tcp.mss).saturating_sub(options).max(1);
-        Some(Way { scenario, along, back, syn: headers + SYN_OPTIONS, header: headers + options, segment })
+        let others = 1 + u64::from(tcp.window_scaling) + u64::from(tcp.sack && !tcp.timestamps);
+        let syn = headers + options + others * SYN_OPTION;
+        Some(Way { scenario, along, back, syn, header: headers + options, segment })
     }
 
     /// The least time of a transfer from the sender's SYN to the arrival of its last byte; `None` across a channel.

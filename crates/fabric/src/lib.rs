@@ -4,6 +4,7 @@
 //! Nothing here depends on what drives it. Time is an argument: a simulator passes in the time of its next event, a
 //! live bottleneck the time of the machine's clock.
 
+mod act;
 mod agents;
 mod app;
 mod catalogue;
@@ -33,8 +34,9 @@ mod transfers;
 mod video;
 mod workloads;
 
+pub use act::Act;
 pub use agents::{Scheme, agents, scheme};
-pub use app::{Act, Source};
+pub use app::Source;
 pub use catalogue::{catalogue, catalogue_with};
 pub use exchange::{Exchange, Exchanged};
 pub use flow::{SlowReader, flow_sources, flow_start};

@@ -19,8 +19,8 @@ pub struct TooMany;
 
 /// Returns the scenario with the flows of its workloads' transfers after its own; the scenario itself if it has none.
 ///
-/// Each transfer is a flow with the traffic of its kind and a [`OfWorkload`]. Times, sizes and pairs have random streams of
-/// their own, so the sizes do not change with the load.
+/// Each transfer is a flow with the traffic of its kind and its [`OfWorkload`]. Times, sizes and pairs have random
+/// streams of their own, so the sizes do not change with the load.
 ///
 /// # Errors
 /// [`TooMany`] flows.

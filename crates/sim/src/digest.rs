@@ -9,9 +9,10 @@ use sha2::{Digest, Sha256};
 /// 64-bit words. Columns that schemes name are in the order of the schemes' rows, those of schemes that the run has not
 /// included. The names of flows, queues and routers follow. If there are 802.11 channels, the table of their stations
 /// and the names of stations and channels follow in the same form; if there are sub-queues, their tables and labels;
-/// if there are transfers or videos, their tables and the names of workloads; and if the state of algorithms was sampled, its table and for each series its kind, index, algorithm and variable.
-/// Runs without these have the digest that they had before these existed. The digest is the same whether samples are in
-/// memory or in a file.
+/// if there are workloads, the table of transfers and the workloads' names; if there are videos, the table of their
+/// players; and if the state of algorithms was sampled, its table and for each series its kind, index, algorithm and
+/// variable. Runs without these have the digest that they had before these existed. The digest is the same whether
+/// samples are in memory or in a file.
 ///
 /// # Errors
 /// [`Fault`]: samples cannot be read back from their file, or `stopped`, called before each 64 KiB, returned `true`.
@@ -35,7 +36,7 @@ pub(crate) fn digest(samples: &Samples, stopped: impl Fn() -> bool) -> Result<St
         feed(&mut hash, &samples.subqueue_totals, &[], &go_on)?;
         feed_names(&mut hash, &[&samples.subqueue_names]);
     }
-    if !samples.transfers.is_empty() || !samples.workload_names.is_empty() {
+    if !samples.workload_names.is_empty() {
         feed(&mut hash, &samples.transfers, &[], &go_on)?;
         feed_names(&mut hash, &[&samples.workload_names]);
     }

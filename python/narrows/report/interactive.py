@@ -66,6 +66,9 @@ def to_plotly(figure: Figure) -> dict[str, Any]:
             }
         elif figure.x_range:
             xaxis["range"] = list(figure.x_range)
+        if figure.x_log:
+            # A decade is a label; without this, Plotly labels 2 and 5 too.
+            xaxis |= {"type": "log", "dtick": 1}
         limits = y_limits(figure)[p]
         yaxis: dict[str, Any] = {
             "anchor": f"x{suffix}",

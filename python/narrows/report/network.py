@@ -1,8 +1,8 @@
-"""Data for the drawing and the table of flows, from a scenario."""
+"""Data for the drawing and the tables of flows and workloads, from a scenario."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from narrows.model.schemes import control_of, running
 from narrows.report import channels, style
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from narrows.model import resolved as resolved_types
-    from narrows.model.resolved import Flow, Resolved, Traffic
+    from narrows.model.resolved import Flow, Resolved, Traffic, Workload
     from narrows.model.scenario import Scenario
 
 
@@ -143,4 +143,51 @@ def _traffic(traffic: Traffic) -> str:
         speed = "" if traffic.rate_bps is None else f" at {style.rate(traffic.rate_bps or 0)}"
         on, off = (style.duration((time or 0) / 1e9) for time in (traffic.on_ns, traffic.off_ns))
         return f"TCP, {on} on{speed}, {off} off"
-    return f"TCP, requests of {traffic.request_bytes} bytes, responses of {traffic.response_bytes}"
+    if kind == "video":
+        rates = traffic.settings["ladder_bps"]
+        length = style.duration(traffic.settings["segment_ns"] / 1e9)
+        span = style.rate(rates[0]) if len(rates) == 1 else f"{style.rate(rates[0])} to {style.rate(rates[-1])}"
+        return f"TCP, video at {span} in segments of {length}"
+    response = traffic.response_bytes
+    of = f"of {response}" if isinstance(response, int) else f"by {sizes(response)}"
+    return f"TCP, requests of {traffic.request_bytes} bytes, responses {of}"
+
+
+def sizes(size: Mapping[str, Any]) -> str:
+    """Return a distribution of sizes in words."""
+    word = str(size["distribution"]).replace("_", " ")
+    mean = style.count(round(size["mean_bytes"]))
+    return f"{mean} bytes" if word == "constant" else f"{word}, mean {mean} bytes"
+
+
+def workload_rows(resolved: Resolved) -> list[dict[str, str]]:
+    """Return the rows of a page's table of workloads, in words."""
+    rows = []
+    for workload in resolved.workloads:
+        (source, sink), count = workload.pairs[0], len(workload.pairs)
+        more = f" and {count - 1} more" if count > 1 else ""
+        size = "sizes of a file" if workload.size is None else sizes(workload.size)
+        objects = workload.settings.get("objects")
+        if objects:
+            size = f"{objects} objects of {size}, up to {workload.settings['connections']} connections"
+        rows.append(
+            {
+                "name": workload.name,
+                "kind": workload.kind,
+                "source": source,
+                "sink": sink + more,
+                "size": size,
+                "arrivals": _arrivals(workload),
+                "cc": str(workload.tcp["cc"]) + _STACKS.get(str(workload.tcp["stack"]), ""),
+                "start": f"{workload.start_ns / 1e9:g}",
+                "stop": f"{workload.stop_ns / 1e9:g}",
+            }
+        )
+    return rows
+
+
+def _arrivals(workload: Workload) -> str:
+    word = {"poisson": "Poisson", "constant": "at equal distances", "trace": "as in a file"}[workload.arrivals]
+    if workload.load is not None:
+        return f"{word}, load {workload.load:g}"
+    return word if workload.interval_ns is None else f"{word}, every {style.duration(workload.interval_ns / 1e9)}"

@@ -44,6 +44,10 @@ def to_matplotlib(figure: Figure) -> Any:
                 color="#5A5F68",
             )
     last = axes[-1]
+    if figure.x_log:
+        last.set_xscale("log")
+        # 1,000 instead of 10 to a power: these are times and sizes.
+        last.xaxis.set_major_formatter(lambda value, _: f"{value:,.12g}")
     last.set_xlabel(figure.x_label)
     if figure.ticks:
         last.set_xticks(range(len(figure.ticks)), figure.ticks)

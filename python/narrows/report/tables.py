@@ -105,6 +105,29 @@ QUEUES = (
     Column("max_packets", "Longest", "packets", is_count=True),
 )
 
+TRANSFERS = (
+    Column("begun", "Begun", "", is_count=True),
+    Column("finished", "Finished", "", is_count=True),
+    Column("size_mean_bytes", "Mean size", "kB", 1e-3),
+    Column("fct_mean_ms", "Completion time mean", "ms"),
+    Column("fct_p50_ms", "median", "ms"),
+    Column("fct_p95_ms", "95 %", "ms"),
+    Column("fct_p99_ms", "99 %", "ms"),
+    Column("slowdown_mean", "Slow-down mean", "times"),
+    Column("slowdown_p50", "median", "times"),
+    Column("slowdown_p95", "95 %", "times"),
+    Column("slowdown_p99", "99 %", "times"),
+)
+PLAYBACKS = (
+    Column("segments", "Segments", "", is_count=True),
+    Column("rate_mean_mbps", "Mean rate", "Mb/s"),
+    Column("switches", "Switches", "", is_count=True),
+    Column("startup_s", "Startup", "s"),
+    Column("stalls", "Stalls", "", is_count=True),
+    Column("stalled_s", "Stalled", "s"),
+    Column("stalled_ratio", "of the time", "%", 100.0),
+    Column("played_s", "Played", "s"),
+)
 INTERFACES = (Column("utilisation", "Of the PHY's rate", "%", 100.0), *QUEUES[1:3], *QUEUES[4:])
 SUBQUEUES = (
     *QUEUES[1:3],

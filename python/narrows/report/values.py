@@ -82,7 +82,7 @@ class Figure:
     """Panels over a common x axis, with a file name and a caption.
 
     `ticks` names the positions 0, 1, 2 .. of a category axis; without it the axis is numeric. `marks` are vertical
-    lines at given positions with a short text.
+    lines at given positions with a short text. With `x_log`, x is logarithmic (all of its values are above zero).
     """
 
     name: str
@@ -96,6 +96,7 @@ class Figure:
     share_y: bool = False
     width_in: float = style.COLUMN_IN
     x_range: tuple[float, float] | None = None
+    x_log: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from narrows.metrics.routers import told
 from narrows.metrics.stations import BASE, NOT_MODELLED
 from narrows.outcome.conditions import table as conditions_table
-from narrows.report import channels, charts, figures, layout, network, render, schemes, style, tables, topology
+from narrows.report import channels, charts, figures, layout, network, render, schemes, style, tables, topology, transfers
 from narrows.stats import mean_ci
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from narrows.metrics.stations import ChannelMetrics
     from narrows.metrics.totals import SubqueueMetrics
+    from narrows.metrics.transfers import TransferMetrics
     from narrows.outcome import Batch, Run
 
 
@@ -59,7 +60,8 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
     order = {flow.name: index for index, flow in enumerate(resolved.flows)}
     scheme, scheme_settings = schemes.setting_rows(resolved)
     topology.write_figures(drawn, folder, result.scenario.title)
-    made = charts.draw(figures.all_figures(result.samples, order, result.scenario.duration_s), folder)
+    drawings = figures.all_figures(result.samples, order, result.scenario.duration_s)
+    made = charts.draw([*transfers.figures(result.transfers), *drawings], folder)
     text = render.page(
         "report.html.j2",
         title=f"{result.scenario.title} – Narrows",
@@ -76,6 +78,7 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
         not_modelled=NOT_MODELLED,
         flows_drawn=len(drawn.flows) <= topology.MAX_DRAWN_FLOWS,
         flows=network.flow_rows(resolved),
+        workloads=network.workload_rows(resolved),
         runs=len(result.runs),
         doubts=result.doubts,
         conditions=conditions_table(run.conditions for run in result.runs),
@@ -111,14 +114,33 @@ def metric_tables(result: Run | Batch, order: dict[str, int]) -> list[tables.Tab
         row for row in windowed if any(m.commands_normal or m.commands_freeze or m.commands_fallback for m in row[2])
     ]
     advised = [row for row in windowed if any(m.window_options or m.window_options_ignored for m in row[2])]
-    made = [tables.table("What the flows sent, lost and delivered", "Flow", tables.TRANSFER, flows)]
+    made = []
+    if flows:
+        made.append(tables.table("What the flows sent, lost and delivered", "Flow", tables.TRANSFER, flows))
     if windowed:
         made.append(tables.table("Round-trip times and recovery of the TCP flows", "Flow", tables.DELAY, windowed))
     if commanded:
         made.append(tables.table("ACNS commands received by the senders", "Flow", tables.COMMANDS, commanded))
     if advised:
         made.append(tables.table("NGWA options received", "Flow", tables.OPTIONS, advised))
-    return made + _router_tables(runs) + _queue_tables(runs) + _channel_tables(runs)
+    return made + _transfer_tables(runs) + _router_tables(runs) + _queue_tables(runs) + _channel_tables(runs)
+
+
+def _transfer_tables(runs: Sequence[Run]) -> list[tables.Table]:
+    """Return tables of completion times by size class, and of video players."""
+    made = []
+    classes: dict[str, list[TransferMetrics]] = {}
+    # The run with most classes decides their order; a class may be missing in a run.
+    for run in sorted(runs, key=lambda run: -len(run.transfer_classes)):
+        for row in run.transfer_classes:
+            classes.setdefault(row.name, []).append(row)
+    if classes:
+        rows = [(name, "", by_run) for name, by_run in classes.items()]
+        made.append(tables.table("Completion times of transfers, by size", "Transfers", tables.TRANSFERS, rows))
+    if runs[0].playbacks:
+        players = [(first.name, "", [run.playbacks[i] for run in runs]) for i, first in enumerate(runs[0].playbacks)]
+        made.append(tables.table("What the video players did", "Flow", tables.PLAYBACKS, players))
+    return made
 
 
 def _router_tables(runs: Sequence[Run]) -> list[tables.Table]:

@@ -51,7 +51,7 @@ impl Build<'_> {
                 let field = Path::Key(path, "content").to_string();
                 parse_content(content).map_err(|refusal| self.refuse(item, field, None, refusal)).ok()
             }
-            _ => self.open(name, file, &Path::Key(path, "trace"), |file| read(file)),
+            _ => self.open(name, file, &Path::Key(path, "trace"), read),
         };
         let trace = deliveries.map(|deliveries| {
             let repeat = repeat.unwrap_or(matches!(deliveries, Deliveries::Opportunities(_)));

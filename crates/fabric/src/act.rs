@@ -1,0 +1,18 @@
+//! What applications ask of their flows.
+
+use narrows_units::Bytes;
+
+/// What an application does when it is woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Nothing now.
+    Nothing,
+    /// Offers bytes to the connection; [`Bytes::MAX`] means without end.
+    Write(Bytes),
+    /// Offers the last bytes and closes.
+    WriteAndClose(Bytes),
+    /// Withdraws data that was not sent yet.
+    Withdraw,
+    /// Sends one datagram with this much payload.
+    Datagram(Bytes),
+}
