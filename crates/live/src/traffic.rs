@@ -255,7 +255,7 @@ fn plan(
     let stoppable = endless && (spec.stop < end || matches!(spec.traffic, Kind::OnOff { .. }));
     let unsent = || u32::try_from(narrowest(scenario, topology, spec).bytes_in(UNSENT).as_u64()).unwrap_or(u32::MAX);
     // A transfer of a workload has no samples; its kernel state is read once, at the end.
-    let look = if spec.part.is_some() { scenario.duration } else { look(scenario) };
+    let look = if spec.part.is_some() { Duration::MAX } else { look(scenario) };
     let every = match scenario.sampling {
         _ if spec.part.is_some() => None,
         Sampling::Off => None,

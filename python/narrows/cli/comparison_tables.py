@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FLOWS_SHOWN = 8
 QUEUES_SHOWN = 4
+TRANSFERS_SHOWN = 8
 
 _NAME_WIDTH = 13
 """Width of names and measures, in characters; longer ones are wrapped."""
@@ -48,11 +49,14 @@ def print_comparison(made: Comparison, seconds: float, console: Console | None =
     _add(table, "", made.flows[:FLOWS_SHOWN])
     if made.together is not None:
         _add(table, "", [made.together])
+    _add(table, "transfers", made.transfers[:TRANSFERS_SHOWN])
+    _add(table, "video", made.playbacks[:TRANSFERS_SHOWN])
     queues = made.telling_queues
     _add(table, "queue", queues[:QUEUES_SHOWN])
     out.print(table)
     for hidden, what in (
         (len(made.flows) - FLOWS_SHOWN, "flows"),
+        (len(made.transfers) - TRANSFERS_SHOWN, "classes of transfers"),
         (len(made.queues) - len(queues[:QUEUES_SHOWN]), "queues"),
     ):
         if hidden > 0:

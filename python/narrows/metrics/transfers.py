@@ -7,6 +7,7 @@ the rate of each link, without slow start. See ``docs/metrics.md``.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -147,7 +148,7 @@ def class_names(bounds: Sequence[int] = CLASSES) -> list[str]:
     texts = [_size(bound) for bound in bounds]
     if not texts:
         return ["all"]
-    inner = [f"{low} to {high}" for low, high in zip(texts, texts[1:], strict=False)]
+    inner = [f"{low} to {high}" for low, high in itertools.pairwise(texts)]
     return [f"up to {texts[0]}", *inner, f"above {texts[-1]}"]
 
 

@@ -16,13 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 AnyRow = (
-    FlowMetrics
-    | QueueMetrics
-    | RouterMetrics
-    | ChannelMetrics
-    | SubqueueMetrics
-    | TransferMetrics
-    | PlaybackMetrics
+    FlowMetrics | QueueMetrics | RouterMetrics | ChannelMetrics | SubqueueMetrics | TransferMetrics | PlaybackMetrics
 )
 """A row of metrics; a station's row is a channel's with two more fields of text."""
 

@@ -209,18 +209,20 @@ class Transfers:
         """
         from narrows.base.errors import InputError
 
-        frame = self._table.to_pandas()
+        frame: pd.DataFrame = self._table.to_pandas()
         if name is None:
             return frame
         if name not in self.names:
             message = f"name is {name!r}; allowed: {', '.join(self.names) or 'none here'}"
             raise InputError(message)
-        return frame[frame["name"] == name].reset_index(drop=True)
+        chosen: pd.DataFrame = frame[frame["name"] == name].reset_index(drop=True)
+        return chosen
 
     @property
     def names(self) -> list[str]:
         """Workloads and flows that have transfers, in their order."""
-        return self._table["name"].unique().to_pylist()
+        names: list[str] = self._table["name"].unique().to_pylist()
+        return names
 
     def __len__(self) -> int:
         """Return the number of transfers."""

@@ -148,7 +148,7 @@ def _traffic(traffic: Traffic) -> str:
         length = style.duration(traffic.settings["segment_ns"] / 1e9)
         span = style.rate(rates[0]) if len(rates) == 1 else f"{style.rate(rates[0])} to {style.rate(rates[-1])}"
         return f"TCP, video at {span} in segments of {length}"
-    response = traffic.response_bytes
+    response: Any = traffic.response_bytes
     of = f"of {response}" if isinstance(response, int) else f"by {sizes(response)}"
     return f"TCP, requests of {traffic.request_bytes} bytes, responses {of}"
 

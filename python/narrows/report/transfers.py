@@ -73,7 +73,8 @@ def _groups(size: NDArray[np.float64]) -> list[NDArray[np.intp]]:
 
 def _slowdown(frame: pd.DataFrame, names: list[str]) -> Figure | None:
     """Return the median and the 99th percentile of slow-downs over groups of sizes with as many transfers each."""
-    medians, tails = [], []
+    medians: list[Line] = []
+    tails: list[Line] = []
     for index, name in enumerate(names):
         part = frame[frame["name"] == name].sort_values("size_bytes", kind="stable")
         size, slow = part["size_bytes"].to_numpy(dtype=np.float64), part["slowdown"].to_numpy(dtype=np.float64)

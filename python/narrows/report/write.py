@@ -11,7 +11,19 @@ from markupsafe import Markup
 from narrows.metrics.routers import told
 from narrows.metrics.stations import BASE, NOT_MODELLED
 from narrows.outcome.conditions import table as conditions_table
-from narrows.report import channels, charts, figures, layout, network, render, schemes, style, tables, topology, transfers
+from narrows.report import (
+    channels,
+    charts,
+    figures,
+    layout,
+    network,
+    render,
+    schemes,
+    style,
+    tables,
+    topology,
+    transfers,
+)
 from narrows.stats import mean_ci
 
 if TYPE_CHECKING:

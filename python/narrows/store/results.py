@@ -2,7 +2,8 @@
 
 A directory holds ``scenario.toml`` (as run, every default shown), ``summary.json`` (`narrows.outcome.summary`),
 ``samples.parquet`` (`narrows.outcome.samples`), ``state.parquet`` if the state of algorithms was sampled
-(`narrows.outcome.states`), ``transfers.parquet`` if there are transfers (`narrows.outcome.transfers`), ``pcap/`` if packets were captured, and on request ``report.html`` with ``figures/``.
+(`narrows.outcome.states`), ``transfers.parquet`` if there are transfers (`narrows.outcome.transfers`), ``pcap/`` if
+packets were captured, and on request ``report.html`` with ``figures/``.
 """
 
 from __future__ import annotations
@@ -178,9 +179,7 @@ def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch
             stations=tuple(StationMetrics(**_own(StationMetrics, station)) for station in row.get("stations", ())),
             subqueues=tuple(SubqueueMetrics(**_own(SubqueueMetrics, part)) for part in row.get("subqueues", ())),
             transfers=transfers if alone else transfers.of_run(index),
-            transfer_classes=tuple(
-                TransferMetrics(**_own(TransferMetrics, part)) for part in row.get("transfers", ())
-            ),
+            transfer_classes=tuple(TransferMetrics(**_own(TransferMetrics, part)) for part in row.get("transfers", ())),
             playbacks=tuple(PlaybackMetrics(**_own(PlaybackMetrics, part)) for part in row.get("playbacks", ())),
             samples=everything if alone else everything.of_run(index),
             conditions=row.get("conditions"),

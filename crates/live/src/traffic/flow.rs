@@ -30,7 +30,7 @@ pub(super) struct Plan {
     pub(super) end: Instant,
     /// Bytes of a bounded transfer.
     pub(super) size: Option<u64>,
-    /// Time between reads of the sender's `TCP_INFO`.
+    /// Time between reads of the sender's `TCP_INFO`; `Duration::MAX` for one at the end alone.
     pub(super) look: Duration,
     /// Time between rows; `None` keeps none.
     pub(super) every: Option<Duration>,
@@ -76,7 +76,11 @@ impl Flow {
             reader: plan.tcp.as_ref().and_then(|tcp| tcp.read_rate).map(SlowReader::at),
             recorder: FlowRecorder::new(plan.index, plan.every, plan.start),
             wake_at: start,
-            sample_at: first_sample(plan.start, plan.look),
+            sample_at: if plan.look == Duration::MAX {
+                Instant::NEVER
+            } else {
+                first_sample(plan.start, plan.look)
+            },
             read_at: Instant::NEVER,
             opened: false,
             stopped: false,

@@ -197,6 +197,16 @@ class Comparison:
         """The queues that packets passed in both arms, in the order of the scenario."""
         return self._subjects(measures.queues, measures.QUEUE, {})
 
+    @cached_property
+    def transfers(self) -> tuple[Subject, ...]:
+        """The transfers that both arms have, by workload or flow and by size class."""
+        return self._subjects(measures.transfers, measures.TRANSFER, {})
+
+    @cached_property
+    def playbacks(self) -> tuple[Subject, ...]:
+        """The video players, by flow."""
+        return self._subjects(measures.playbacks, measures.PLAYBACK, {})
+
     @property
     def telling_queues(self) -> list[Subject]:
         """The queues that had losses or high utilisation in either arm, the busiest first."""
@@ -275,6 +285,8 @@ class Comparison:
             "doubts": list(self.doubts),
             "flows": [{"name": one.name, "cc": one.cc, "measures": measures_json(one)} for one in self.flows],
             "queues": [{"name": one.name, "measures": measures_json(one)} for one in self.queues],
+            **_named("transfers", self.transfers),
+            **_named("playbacks", self.playbacks),
             "together": None if self.together is None else measures_json(self.together),
         }
 
@@ -286,6 +298,12 @@ class Comparison:
     def __repr__(self) -> str:
         """Return the scenario and the labels."""
         return f"<Comparison of {self.scenario.name}: {self.first.label} and {self.second.label}>"
+
+
+def _named(key: str, subjects: Sequence[Subject]) -> dict[str, Any]:
+    """Return the measures of subjects as an item of the JSON; nothing without subjects."""
+    listed = [{"name": one.name, "measures": measures_json(one)} for one in subjects]
+    return {key: listed} if listed else {}
 
 
 def signed_text(estimate: Estimate, scale: float = 1.0) -> str:

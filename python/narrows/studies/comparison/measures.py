@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from narrows.metrics.totals import FlowMetrics, QueueMetrics
+    from narrows.metrics.transfers import PlaybackMetrics, TransferMetrics
     from narrows.outcome import Run
 
 
@@ -67,6 +68,20 @@ QUEUE: Final = (
     Measure("corrupted_packets", "Corrupted", "packets", is_count=True),
     Measure("max_packets", "Longest", "packets", is_count=True),
 )
+TRANSFER: Final = (
+    Measure("finished", "Finished", "", is_count=True),
+    Measure("fct_mean_ms", "Completion time, mean", "ms"),
+    Measure("fct_p50_ms", "Completion time, median", "ms"),
+    Measure("fct_p95_ms", "Completion time, 95 %", "ms"),
+    Measure("slowdown_mean", "Slow-down, mean", "times"),
+)
+PLAYBACK: Final = (
+    Measure("segments", "Segments", "", is_count=True),
+    Measure("rate_mean_mbps", "Mean rate", "Mb/s"),
+    Measure("switches", "Switches", "", is_count=True),
+    Measure("stalls", "Stalls", "", is_count=True),
+    Measure("stalled_s", "Stalled", "s"),
+)
 TOGETHER: Final = (THROUGHPUT, GOODPUT, JAIN)
 
 Values = dict[str, float | None]
@@ -102,6 +117,36 @@ def queues(run: Run) -> dict[str, Values]:
         By name of the queue.
     """
     return {queue.name: _own(queue, QUEUE) for queue in run.queues if queue.arrived_packets}
+
+
+def transfers(run: Run) -> dict[str, Values]:
+    """Measures of the transfers of a run, by workload or flow and by size class.
+
+    Parameters
+    ----------
+    run : Run
+
+    Returns
+    -------
+    dict
+        By name of the class.
+    """
+    return {one.name: _own(one, TRANSFER) for one in run.transfer_classes}
+
+
+def playbacks(run: Run) -> dict[str, Values]:
+    """Measures of the video players of a run.
+
+    Parameters
+    ----------
+    run : Run
+
+    Returns
+    -------
+    dict
+        By name of the flow.
+    """
+    return {one.name: _own(one, PLAYBACK) for one in run.playbacks}
 
 
 def together(run: Run) -> Values:
@@ -147,6 +192,6 @@ def _mean_window(flow: FlowMetrics, rows: pd.DataFrame | None) -> float | None:
     return mean_over_time(rows["time_s"].to_numpy(), cwnd, flow.start_s, flow.start_s + flow.active_s)
 
 
-def _own(row: FlowMetrics | QueueMetrics, wanted: tuple[Measure, ...]) -> Values:
+def _own(row: FlowMetrics | QueueMetrics | TransferMetrics | PlaybackMetrics, wanted: tuple[Measure, ...]) -> Values:
     own: Mapping[str, Any] = row.to_dict()
     return {measure.key: own[measure.key] for measure in wanted if measure.key in own}

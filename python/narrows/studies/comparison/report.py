@@ -81,12 +81,15 @@ def write(made: Comparison, out: str | PathLike[str]) -> Path:
         lead=lead(made),
         several=made.has_intervals,
         flow_groups=[_group(subject, subject.cc or "UDP") for subject in made.flows] + _together(made),
+        transfer_groups=[_group(one, "transfers") for one in made.transfers]
+        + [_group(one, "video") for one in made.playbacks],
         queue_groups=[_group(queue, "queue") for queue in queues],
         queues_hidden=len(made.queues) - len(queues),
         charts=charts.draw(overlays.all_figures(made, [queue.name for queue in queues]), folder),
         conditions=_conditions(made),
         topology_svg=Markup(topology.to_svg(drawn, f"Topology of {made.scenario.title}")),  # noqa: S704 - escaped there
         flows=network.flow_rows(resolved),
+        workloads=network.workload_rows(resolved),
         identity=_identity(made),
         command=_command(made),
         scenario_toml=made.scenario.to_toml(),
