@@ -76,11 +76,7 @@ impl Flow {
             reader: plan.tcp.as_ref().and_then(|tcp| tcp.read_rate).map(SlowReader::at),
             recorder: FlowRecorder::new(plan.index, plan.every, plan.start),
             wake_at: start,
-            sample_at: if plan.look == Duration::MAX {
-                Instant::NEVER
-            } else {
-                first_sample(plan.start, plan.look)
-            },
+            sample_at: if plan.look == Duration::MAX { Instant::NEVER } else { first_sample(plan.start, plan.look) },
             read_at: Instant::NEVER,
             opened: false,
             stopped: false,
