@@ -13,6 +13,11 @@ pub enum Act {
     WriteAndClose(Bytes),
     /// Withdraws data that was not sent yet.
     Withdraw,
-    /// Sends one datagram with this much payload.
-    Datagram(Bytes),
+    /// Sends one datagram.
+    Datagram {
+        /// Its payload.
+        payload: Bytes,
+        /// Whether it is the last one of its frame; always, where there are no frames.
+        last: bool,
+    },
 }

@@ -5,7 +5,7 @@ use crate::exchange::{Client, Exchange};
 use crate::page::PageLoad;
 use crate::video::{Playback, Player};
 use narrows_rng::Stream;
-use narrows_scenario::{Distribution, Traffic};
+use narrows_scenario::{Distribution, Pauses, Traffic};
 use narrows_units::{Bytes, Duration, Instant, Rate, Serialiser};
 use std::sync::Arc;
 
@@ -41,6 +41,8 @@ struct Timing {
     /// On/off with a rate: when the next write is due, and the remaining time to it when an off-time began.
     due: Instant,
     owed: Option<Duration>,
+    /// Frames: media of the frame that is not sent yet.
+    left: Bytes,
 }
 
 impl Source {
@@ -51,7 +53,10 @@ impl Source {
         let mut exchange = None;
         match &traffic {
             Traffic::Bulk { .. } => {}
-            Traffic::RateLimited { .. } | Traffic::Datagrams { .. } | Traffic::OnOff { .. } => {
+            Traffic::RateLimited { .. }
+            | Traffic::Datagrams { .. }
+            | Traffic::Frames { .. }
+            | Traffic::OnOff { .. } => {
                 timing = Some(Box::new(Timing::new(stream)));
             }
             Traffic::RequestResponse { request, response, think, count } => {
@@ -81,9 +86,17 @@ impl Source {
             (Traffic::RateLimited { rate, write }, Some(timing)) => {
                 (Act::Write(*write), now + timing.pace.time_for(*write, *rate))
             }
-            (Traffic::Datagrams { rate }, Some(timing)) => {
+            (Traffic::Datagrams { rate, pauses }, Some(timing)) => {
                 let Datagram { payload, overhead } = self.datagram;
-                (Act::Datagram(payload), now + timing.pace.time_for(payload + overhead, *rate))
+                if let Some(pauses) = pauses
+                    && let Some(until) = timing.pauses(now, pauses)
+                {
+                    return (Act::Nothing, until);
+                }
+                (Act::Datagram { payload, last: true }, now + timing.pace.time_for(payload + overhead, *rate))
+            }
+            (Traffic::Frames { rate, frame_rate }, Some(timing)) => {
+                timing.frame(now, (*rate, *frame_rate), self.datagram.payload)
             }
             (Traffic::OnOff { rate, on, off, distribution }, Some(timing)) => {
                 timing.on_off(now, *rate, (*on, *off), *distribution)
@@ -137,7 +150,37 @@ impl Source {
 
 impl Timing {
     fn new(stream: Stream) -> Self {
-        Self { pace: Serialiser::default(), stream, on: false, until: Instant::ZERO, due: Instant::ZERO, owed: None }
+        Self {
+            pace: Serialiser::default(),
+            stream,
+            on: false,
+            until: Instant::ZERO,
+            due: Instant::ZERO,
+            owed: None,
+            left: Bytes::ZERO,
+        }
+    }
+
+    /// Until when the application pauses, if it pauses now.
+    fn pauses(&mut self, now: Instant, pauses: &Pauses) -> Option<Instant> {
+        if now >= self.until {
+            self.on = !self.on;
+            self.until = now + self.draw(if self.on { pauses.on } else { pauses.off }, pauses.distribution);
+        }
+        (!self.on).then_some(self.until)
+    }
+
+    /// Sends the next datagram of a frame, which follow each other at once; `most` is the payload of one.
+    fn frame(&mut self, now: Instant, (rate, frame_rate): (Rate, u32), most: Bytes) -> (Act, Instant) {
+        if self.left.is_zero() {
+            let every = Duration::from_nanos(1_000_000_000 / u64::from(frame_rate.max(1)));
+            self.left = rate.bytes_in(every).max(Bytes::new(1));
+            self.due = now + every;
+        }
+        let media = self.left.min(most - RTP);
+        self.left -= media;
+        let last = self.left.is_zero();
+        (Act::Datagram { payload: media + RTP, last }, if last { self.due } else { now })
     }
 
     /// Wakes an on/off application with these mean on-times and off-times.
@@ -183,6 +226,9 @@ impl Timing {
     }
 }
 
+/// Bytes of an RTP header, which every datagram of a frame has.
+const RTP: Bytes = Bytes::new(narrows_wire::RTP_LEN as u64);
+
 /// Bytes per write of an on/off application with a rate.
 const WRITE: Bytes = Bytes::new(1000);
 
@@ -222,8 +268,39 @@ mod tests {
 
     #[test]
     fn udp_counts_headers_into_its_rate() {
-        let mut app = source(Traffic::Datagrams { rate: Rate::mbps(8) });
-        assert_eq!(app.wake(Instant::ZERO), (Act::Datagram(Bytes::new(972)), at_ms(1)));
+        let mut app = source(Traffic::Datagrams { rate: Rate::mbps(8), pauses: None });
+        let act = Act::Datagram { payload: Bytes::new(972), last: true };
+        assert_eq!(app.wake(Instant::ZERO), (act, at_ms(1)));
+    }
+
+    #[test]
+    fn a_frame_is_cut_into_datagrams_that_leave_at_once() {
+        // 25 frames/s at 500 kb/s: 2,500 bytes each 40 ms, in datagrams of 960 bytes and an RTP header.
+        let mut app = source(Traffic::Frames { rate: Rate::kbps(500), frame_rate: 25 });
+        for frame in 0..3 {
+            let at = at_ms(40 * frame);
+            let datagram = |payload, last| Act::Datagram { payload: Bytes::new(payload), last };
+            assert_eq!(app.wake(at), (datagram(972, false), at));
+            assert_eq!(app.wake(at), (datagram(972, false), at));
+            assert_eq!(app.wake(at), (datagram(592, true), at + Duration::from_millis(40)));
+        }
+    }
+
+    #[test]
+    fn a_pause_sends_nothing_and_ends() {
+        let ms = Duration::from_millis;
+        let pauses = Some(Pauses { on: ms(2), off: ms(10), distribution: Distribution::Constant });
+        let mut app = source(Traffic::Datagrams { rate: Rate::mbps(8), pauses });
+        let mut sent = Vec::new();
+        let mut now = Instant::ZERO;
+        while now < at_ms(24) {
+            let (act, next) = app.wake(now);
+            if act != Act::Nothing {
+                sent.push(now.as_nanos() / 1_000_000);
+            }
+            now = next;
+        }
+        assert_eq!(sent, [0, 1, 12, 13]);
     }
 
     #[test]

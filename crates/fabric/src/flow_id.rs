@@ -41,7 +41,7 @@ mod tests {
             let (client, server) = ports(index);
             let packet = |src_port, dst_port| Packet {
                 ip: Ip::between([10, 0, 0, 1].into(), [10, 0, 0, 2].into()),
-                transport: Transport::Udp(UdpRepr { src_port, dst_port }),
+                transport: Transport::Udp(UdpRepr { src_port, dst_port, rtp: None }),
                 payload_len: 0 };
             prop_assert_eq!(flow_of(&packet(client, server)), (index, true));
             prop_assert_eq!(flow_of(&packet(server, client)), (index, false));

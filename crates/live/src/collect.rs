@@ -81,6 +81,9 @@ fn transfers(scenario: &Scenario, records: &mut [FlowRecord], samples: &mut Samp
             timeouts: known(total.timeouts),
         };
         made.rows((index, record.start), &record.source, ended, |row| samples.transfers.push(row));
+        if let Some(total) = record.datagrams.filter(|_| index < listed) {
+            samples.datagram_totals.push(&total);
+        }
         if let Some(told) = record.source.playback(end) {
             samples.playback_totals.push(&playback_row(index, &told));
         }

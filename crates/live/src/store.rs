@@ -113,7 +113,7 @@ pub(crate) fn shown(bytes: &[u8], slot: u16) -> Option<Packet> {
         Ok(packet) => packet,
         Err(_) => {
             let (src, dst) = addresses(bytes)?;
-            let transport = Transport::Udp(UdpRepr { src_port: 0, dst_port: 0 });
+            let transport = Transport::Udp(UdpRepr { src_port: 0, dst_port: 0, rtp: None });
             Packet { ip: Ip::between(src, dst), transport, payload_len: 0 }
         }
     };

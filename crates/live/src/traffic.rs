@@ -13,9 +13,10 @@ use crate::{Clock, Host, Hosts, LiveError};
 use door::{Bell, Doors, Mailbox};
 use end::End;
 use flow::{Flow, Plan};
-use narrows_fabric::{Seeds, Topology, flow_sources, flow_start, ports};
+use narrows_fabric::{Seeds, Topology, flow_sources, flow_start, framed, ports};
 use narrows_scenario::{Flow as Spec, Sampling, Scenario, Tcp, Traffic as Kind, Transport};
 use narrows_units::{Duration, Instant, Rate};
+use narrows_wire::RTP_LEN;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -275,6 +276,8 @@ fn plan(
         tcp: spec.tcp().map(Arc::clone),
         control,
         dscp: spec.dscp,
+        numbered: spec.udp().is_some_and(|udp| udp.payload.as_u64() >= RTP_LEN as u64),
+        framed: framed(spec),
         unsent: stoppable.then(|| unsent().max(LEAST_UNSENT)),
     }
 }

@@ -92,7 +92,7 @@ mod tests {
             let transport = if tcp {
                 Transport::Tcp(TcpRepr { src_port, dst_port, ..TcpRepr::default() })
             } else {
-                Transport::Udp(UdpRepr { src_port, dst_port })
+                Transport::Udp(UdpRepr { src_port, dst_port, rtp: None })
             };
             hash.of_flow(&Packet { ip, transport, payload_len: 100 })
         };

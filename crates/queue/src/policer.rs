@@ -214,7 +214,11 @@ mod tests {
     fn packet(ecn: Ecn, size: u32) -> Packet {
         let mut ip = Ip::between([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
         ip.set_ecn(ecn);
-        Packet { ip, transport: Transport::Udp(UdpRepr { src_port: 1, dst_port: 2 }), payload_len: size - 28 }
+        Packet {
+            ip,
+            transport: Transport::Udp(UdpRepr { src_port: 1, dst_port: 2, rtp: None }),
+            payload_len: size - 28,
+        }
     }
 
     /// Offers packets at times in us with sizes; returns what became of each: `None` if it entered the queue.

@@ -19,7 +19,7 @@ fn packet(number: u32, size: u32, ecn: Ecn) -> Packet {
     let host = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let mut ip = Ip::between(host, host);
     ip.set_ecn(ecn);
-    let ports = UdpRepr { src_port: (number >> 16) as u16, dst_port: number as u16 };
+    let ports = UdpRepr { src_port: (number >> 16) as u16, dst_port: number as u16, rtp: None };
     Packet { ip, transport: Transport::Udp(ports), payload_len: size - 28 }
 }
 

@@ -22,9 +22,10 @@ pub use state::{Owner, Series, StateRow, StateSamples};
 pub use store::{Fault, Store};
 pub use table::{Column, Data, NONE, Plain, Table};
 pub use tables::{
-    FLOW_COUNTERS, FlowRow, FlowSamples, FlowTotal, FlowTotals, PlaybackTotal, PlaybackTotals, QueueRow, QueueSamples,
-    QueueTotal, QueueTotals, ROUTER_COUNTERS, ROUTER_VALUES, RouterRow, RouterSamples, RouterTotal, RouterTotals,
-    StationTotal, StationTotals, SubqueueRow, SubqueueSamples, SubqueueTotal, SubqueueTotals, TransferRow, Transfers,
+    DatagramTotal, DatagramTotals, FLOW_COUNTERS, FlowRow, FlowSamples, FlowTotal, FlowTotals, PlaybackTotal,
+    PlaybackTotals, QueueRow, QueueSamples, QueueTotal, QueueTotals, ROUTER_COUNTERS, ROUTER_VALUES, RouterRow,
+    RouterSamples, RouterTotal, RouterTotals, StationTotal, StationTotals, SubqueueRow, SubqueueSamples, SubqueueTotal,
+    SubqueueTotals, TransferRow, Transfers,
 };
 
 /// What a run yields.
@@ -73,6 +74,8 @@ pub struct Samples {
     pub workload_names: Vec<String>,
     /// One row per flow with a video.
     pub playback_totals: PlaybackTotals,
+    /// One row per UDP flow whose datagrams have room for a number.
+    pub datagram_totals: DatagramTotals,
 }
 
 impl Samples {

@@ -244,3 +244,27 @@ table! {
         played_ns: "ns", "Media time played.";
     }
 }
+
+table! {
+    /// A flow of datagrams over a run.
+    DatagramTotal,
+    /// One row per UDP flow whose datagrams have room for a number.
+    DatagramTotals = "datagram_totals" {
+        flow: "index", "Index of the flow.";
+        delay_samples: "", "Datagrams that arrived, once each.";
+        delay_sum_ns: "ns", "Sum of their one-way delays, from the sending to the receiving application.";
+        delay_min_ns: "ns", "Smallest one-way delay; none without datagrams, as the following.";
+        delay_p50_ns: "ns", "Median one-way delay (histogram, error below 0.8 %).";
+        delay_p95_ns: "ns", "95th percentile.";
+        delay_p99_ns: "ns", "99th percentile.";
+        delay_max_ns: "ns", "Largest.";
+        jitter_ns: "ns", "Interarrival jitter at the end (RFC 3550, section 6.4.1); none with fewer than two datagrams.";
+        late_packets: "packets", "Datagrams that arrived after one that was sent later.";
+        duplicate_packets: "packets", "Datagrams that arrived again.";
+        frames: "frames", "Frames sent; none for flows without frames, as the following.";
+        complete_frames: "frames", "Frames of which every datagram arrived.";
+        frame_delay_p50_ns: "ns", "Median delay of complete frames, to the arrival of the last datagram; none without any.";
+        frame_delay_p95_ns: "ns", "95th percentile.";
+        frame_delay_p99_ns: "ns", "99th percentile.";
+    }
+}

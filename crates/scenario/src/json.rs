@@ -339,9 +339,19 @@ pub(crate) fn traffic(flow: &Flow) -> Value {
             "length_ns": video.length.map(narrows_units::Duration::as_nanos),
         }),
         Traffic::Page(page) => json!({ "kind": kind, "objects": page.objects.len() }),
-        Traffic::Datagrams { rate } => {
+        Traffic::Datagrams { rate, pauses } => {
             let payload = flow.udp().map(|udp| udp.payload.as_u64());
-            json!({ "kind": kind, "rate_bps": rate.as_bps(), "payload_bytes": payload })
+            let mut value = json!({ "kind": kind, "rate_bps": rate.as_bps(), "payload_bytes": payload });
+            if let Some(pauses) = pauses {
+                value["on_ns"] = json!(pauses.on.as_nanos());
+                value["off_ns"] = json!(pauses.off.as_nanos());
+                value["distribution"] = json!(pauses.distribution.word());
+            }
+            value
+        }
+        Traffic::Frames { rate, frame_rate } => {
+            let payload = flow.udp().map(|udp| udp.payload.as_u64());
+            json!({ "kind": kind, "rate_bps": rate.as_bps(), "frame_rate": frame_rate, "payload_bytes": payload })
         }
     }
 }

@@ -38,6 +38,7 @@ words! {
         Self::Video(_) => "video",
         Self::Page(_) => "page",
         Self::Datagrams { .. } => "udp",
+        Self::Frames { .. } => "frames",
     }
     WorkloadKind {
         Self::Transfers => "transfers",

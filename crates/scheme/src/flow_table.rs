@@ -453,7 +453,7 @@ mod tests {
     fn udp_is_no_flow() {
         let mut t = table();
         let mut p = data(1);
-        p.transport = Transport::Udp(UdpRepr { src_port: 1, dst_port: 2 });
+        p.transport = Transport::Udp(UdpRepr { src_port: 1, dst_port: 2, rtp: None });
         assert_eq!(t.observe(&p, false, at(0)), None);
         assert!(t.is_empty());
     }

@@ -1,6 +1,6 @@
 //! The fingerprint of a run: SHA-256 over its samples.
 
-use narrows_samples::{Counter, Fault, Samples, Table, named};
+use narrows_samples::{Counter, Fault, NONE, Samples, Table, named};
 use sha2::{Digest, Sha256};
 
 /// SHA-256 of the samples, in lower-case hexadecimal.
@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 /// included. The names of flows, queues and routers follow. If there are 802.11 channels, the table of their stations
 /// and the names of stations and channels follow in the same form; if there are sub-queues, their tables and labels;
 /// if there are workloads, the table of transfers and the workloads' names; if there are videos, the table of their
-/// players; and if the state of algorithms was sampled, its table and for each series its kind, index, algorithm and
-/// variable. Runs without these have the digest that they had before these existed. The digest is the same whether
-/// samples are in memory or in a file.
+/// players; if there are flows with frames, the table of datagrams; and if the state of algorithms was sampled, its
+/// table and for each series its kind, index, algorithm and variable. Runs without these have the digest that they had
+/// before these existed. The digest is the same whether samples are in memory or in a file.
 ///
 /// # Errors
 /// [`Fault`]: samples cannot be read back from their file, or `stopped`, called before each 64 KiB, returned `true`.
@@ -42,6 +42,9 @@ pub(crate) fn digest(samples: &Samples, stopped: impl Fn() -> bool) -> Result<St
     }
     if !samples.playback_totals.is_empty() {
         feed(&mut hash, &samples.playback_totals, &[], &go_on)?;
+    }
+    if samples.datagram_totals.frames.iter().any(|frames| *frames != NONE) {
+        feed(&mut hash, &samples.datagram_totals, &[], &go_on)?;
     }
     if !samples.series.is_empty() {
         feed(&mut hash, &samples.state, &[], &go_on)?;

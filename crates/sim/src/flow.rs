@@ -1,8 +1,9 @@
 //! A flow at run time: its application and its counters.
 
-use narrows_fabric::{FlowMeter, SlowReader, Source};
+use narrows_fabric::{DatagramMeter, FlowMeter, SlowReader, Source};
 use narrows_scenario::{Flow, Traffic};
 use narrows_units::{Bytes, Instant};
+use narrows_wire::RTP_LEN;
 
 /// Which end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,8 @@ pub(crate) struct FlowState {
     pub(crate) start: Instant,
     /// When the application stops.
     pub(crate) stop: Instant,
+    /// What its datagrams measure, if they have room for a number.
+    pub(crate) datagrams: Option<Box<DatagramMeter>>,
     /// The receiving application, if it is slow.
     pub(crate) reader: Option<Box<SlowReader>>,
 }
@@ -71,6 +74,7 @@ impl FlowState {
             start,
             stop: spec.stop,
             stopped: false,
+            datagrams: spec.udp().filter(|udp| udp.payload.as_u64() >= RTP_LEN as u64).map(|_| Box::default()),
             reader: spec.tcp().and_then(|tcp| tcp.read_rate).map(|rate| Box::new(SlowReader::at(rate))),
         }
     }

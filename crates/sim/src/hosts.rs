@@ -4,8 +4,7 @@ use crate::connections::delivered;
 use crate::flow::End;
 use crate::parcels::Parcel;
 use crate::world::World;
-use narrows_fabric::Act;
-use narrows_fabric::ports;
+use narrows_fabric::{Act, datagram_header, framed, ports};
 use narrows_samples::Probe;
 use narrows_scenario::Flow;
 use narrows_units::{Bytes, Instant};
@@ -26,6 +25,11 @@ impl World<'_> {
         }
         let Some(connection) = self.connections.get_mut(flow, end) else {
             state.meter.datagram_bytes += u64::from(packet.payload_len);
+            if let (Some(meter), Transport::Udp(UdpRepr { rtp: Some(rtp), .. })) =
+                (&mut state.datagrams, &packet.transport)
+            {
+                meter.receive(rtp.sequence, now);
+            }
             self.parcels.release(parcel);
             return self.observe_flow(flow, probe);
         };
@@ -182,7 +186,7 @@ impl World<'_> {
         self.agenda.arm_no_later(self.slots.app(flow), next.min(state.stop));
         match act {
             Act::Nothing => {}
-            Act::Datagram(payload) => self.send_datagram(flow, payload, probe),
+            Act::Datagram { payload, last } => self.send_datagram(flow, payload, last, probe),
             Act::Write(bytes) => self.write(flow, bytes, false, probe),
             Act::WriteAndClose(bytes) => self.write(flow, bytes, true, probe),
             Act::Withdraw => {
@@ -229,11 +233,14 @@ impl World<'_> {
         self.pump(flow, end, probe);
     }
 
-    fn send_datagram<P: Probe>(&mut self, flow: usize, payload: Bytes, probe: &mut P) {
+    fn send_datagram<P: Probe>(&mut self, flow: usize, payload: Bytes, last: bool, probe: &mut P) {
         let (src_port, dst_port) = ports(flow);
+        let (now, framed) = (self.now, framed(&self.scenario.flows[flow]));
+        let meter = self.flows[flow].datagrams.as_mut();
+        let rtp = meter.map(|meter| datagram_header(meter.send(now, last), now, flow, (framed, last)));
         let packet = Packet {
             ip: self.factory.datagram(&self.scenario.flows[flow]),
-            transport: Transport::Udp(UdpRepr { src_port, dst_port }),
+            transport: Transport::Udp(UdpRepr { src_port, dst_port, rtp }),
             payload_len: u32::try_from(payload.as_u64()).unwrap_or(u32::MAX),
         };
         let state = &mut self.flows[flow];

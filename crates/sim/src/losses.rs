@@ -72,7 +72,7 @@ mod tests {
         let ip = Ip::between([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
         let packet = |src_port, dst_port, payload_len| Packet {
             ip,
-            transport: Transport::Udp(UdpRepr { src_port, dst_port }),
+            transport: Transport::Udp(UdpRepr { src_port, dst_port, rtp: None }),
             payload_len,
         };
         let mut parcels = Parcels::default();

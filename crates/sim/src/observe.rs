@@ -4,7 +4,7 @@ use crate::connections::delivered;
 use crate::flow::End;
 use crate::run::{Options, RunError};
 use crate::world::World;
-use narrows_fabric::{End as TransferEnd, LinkMeter, Transfers, counters, playback_row};
+use narrows_fabric::{End as TransferEnd, LinkMeter, Transfers, counters, framed, playback_row};
 use narrows_fabric::{queue_row, queue_total, router_row, router_total};
 use narrows_queue::QueueView;
 use narrows_samples::{FlowRow, FlowTotal, NONE, QueueRow, QueueTotal, RouterRow, Samples};
@@ -157,6 +157,11 @@ impl World<'_> {
             transfers.rows((flow, state.start), &state.app, end, |row| samples.transfers.push(row));
             if let Some(told) = state.app.playback(self.end) {
                 samples.playback_totals.push(&playback_row(flow, &told));
+            }
+        }
+        for flow in 0..self.listed {
+            if let Some(meter) = &self.flows[flow].datagrams {
+                samples.datagram_totals.push(&meter.total(flow, framed(&self.scenario.flows[flow])));
             }
         }
         samples.workload_names = self.scenario.workloads.iter().map(|of| of.flow.name.clone()).collect();

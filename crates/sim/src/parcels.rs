@@ -122,7 +122,7 @@ impl Parcels {
     #[cold]
     fn another_place(&mut self) -> u32 {
         let ip = Ip::between(Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::UNSPECIFIED.into());
-        let transport = Transport::Udp(UdpRepr { src_port: 0, dst_port: 0 });
+        let transport = Transport::Udp(UdpRepr { src_port: 0, dst_port: 0, rtp: None });
         let place = self.packets.len() as u32;
         self.packets.push(Aligned(Packet { ip, transport, payload_len: 0 }));
         self.free.push(place);
@@ -175,7 +175,7 @@ mod tests {
         let (src_port, dst_port) = ports(flow);
         Packet {
             ip: Ip::between([10, 0, 0, 1].into(), [10, 0, 0, 2].into()),
-            transport: Transport::Udp(UdpRepr { src_port, dst_port }),
+            transport: Transport::Udp(UdpRepr { src_port, dst_port, rtp: None }),
             payload_len,
         }
     }

@@ -45,7 +45,7 @@ fn a_saturated_trace_is_used_up() {
     let mut scenario = scenario("opportunities 1", QUEUES[0], "10 ms", "");
     let bottleneck = scenario.links.iter().find(|link| link.forward.trace.is_some()).unwrap();
     assert_eq!(bottleneck.forward.rate.as_bps(), 12_032_000);
-    scenario.flows[2].traffic = Traffic::Datagrams { rate: Rate::mbps(30) };
+    scenario.flows[2].traffic = Traffic::Datagrams { rate: Rate::mbps(30), pauses: None };
     let outcome = both(&scenario, 1);
     let total = &outcome.samples.queue_totals;
     let index = (0..total.len()).find(|row| total.capacity_bits[*row] == 3000 * 1504 * 8).unwrap();

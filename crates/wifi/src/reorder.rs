@@ -90,7 +90,7 @@ mod tests {
     fn packet(n: u32) -> Packet {
         Packet {
             ip: Ip::between([10, 0, 0, 1].into(), [10, 0, 0, 2].into()),
-            transport: Transport::Udp(UdpRepr { src_port: 1, dst_port: 2 }),
+            transport: Transport::Udp(UdpRepr { src_port: 1, dst_port: 2, rtp: None }),
             payload_len: n,
         }
     }

@@ -61,7 +61,14 @@ impl Packet {
     /// Appends the bytes of [`emit`](Self::emit).
     pub fn emit_into(&self, out: &mut Vec<u8>) {
         self.emit_headers_into(out);
-        out.resize(out.len() + self.emitted_payload_len(), 0);
+        let payload = self.emitted_payload_len();
+        let end = out.len() + payload;
+        if let Transport::Udp(header) = &self.transport
+            && let Some(rtp) = header.rtp_in(payload)
+        {
+            out.extend_from_slice(&rtp);
+        }
+        out.resize(end, 0);
     }
 
     /// Appends the headers alone; lengths and checksums are those of the whole packet, as in a capture that truncates

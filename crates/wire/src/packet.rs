@@ -25,7 +25,8 @@ impl Transport {
     }
 }
 
-/// A packet as the engine carries it: headers as values, payload as a length. Payload bytes are zeros when emitted.
+/// A packet as the engine carries it: headers as values, payload as a length. Payload bytes are zeros when emitted, but
+/// for an RTP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// Network header.

@@ -2,30 +2,39 @@
 
 use crate::checksum::Sum;
 use crate::field::{put, range, range_mut, u16_at};
+use crate::rtp::{RTP_LEN, RtpRepr};
 use crate::{ParseError, Protocol};
 use core::net::IpAddr;
 
 /// Length of the header in bytes.
 pub(crate) const LEN: usize = 8;
 
-/// A UDP header: the ports; length and checksum follow from the packet.
+/// A UDP header: the ports; length and checksum follow from the packet. With the RTP header that an application wrote
+/// at the start of the payload, if it did: parsing leaves that to [`RtpRepr::parse`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct UdpRepr {
     /// Source port.
     pub src_port: u16,
     /// Destination port.
     pub dst_port: u16,
+    /// RTP header at the start of the payload, which it counts into; not emitted if the payload is shorter.
+    pub rtp: Option<RtpRepr>,
 }
 
 impl UdpRepr {
     /// The header's values.
     #[must_use]
     pub fn from_view<B: AsRef<[u8]>>(view: &UdpView<B>) -> Self {
-        Self { src_port: view.src_port(), dst_port: view.dst_port() }
+        Self { src_port: view.src_port(), dst_port: view.dst_port(), rtp: None }
     }
 
-    /// Appends the header, with a correct checksum, of a datagram between these addresses with `payload_len` bytes of
-    /// zeros.
+    /// The bytes of the RTP header in a payload of `payload_len` bytes.
+    pub(crate) fn rtp_in(&self, payload_len: usize) -> Option<[u8; RTP_LEN]> {
+        self.rtp.filter(|_| payload_len >= RTP_LEN).map(|rtp| rtp.bytes())
+    }
+
+    /// Appends the header, with a correct checksum, of a datagram between these addresses with `payload_len` bytes: the
+    /// RTP header, if there is one, and zeros.
     ///
     /// A datagram of more than 65,535 bytes gets the length 65,535.
     pub fn emit_into(&self, src: IpAddr, dst: IpAddr, payload_len: usize, out: &mut Vec<u8>) {
@@ -35,6 +44,7 @@ impl UdpRepr {
         put(&mut header, 2, self.dst_port.to_be_bytes());
         put(&mut header, 4, len.to_be_bytes());
         let sum = Sum::default().pseudo_header(src, dst, 17, usize::from(len)).bytes(&header);
+        let sum = self.rtp_in(payload_len).map_or(sum, |rtp| sum.bytes(&rtp));
         put(&mut header, 6, never_zero(sum.checksum()).to_be_bytes());
         out.extend_from_slice(&header);
     }

@@ -297,7 +297,7 @@ fn a_udp_checksum_that_comes_out_as_zero_is_sent_as_ones() {
     // The ports are chosen so that the words sum to 0xffff: 17 + 2 * 8 from pseudo-header and length, and the ports.
     let zero = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
     let mut bytes = Vec::new();
-    UdpRepr { src_port: 0xffff - 33, dst_port: 0 }.emit_into(zero, zero, 0, &mut bytes);
+    UdpRepr { src_port: 0xffff - 33, dst_port: 0, rtp: None }.emit_into(zero, zero, 0, &mut bytes);
     assert_eq!(bytes[6..], [0xff, 0xff]);
     let view = UdpView::new_checked(&bytes).unwrap();
     assert_eq!(view.check_checksum(zero, zero), Ok(()));

@@ -14,7 +14,7 @@ const HEADER: [u8; 20] = [
 
 fn ipv4_udp(payload_len: u32) -> Packet {
     let ip = Ip::between(Ipv4Addr::new(10, 0, 0, 1).into(), Ipv4Addr::new(10, 0, 0, 2).into());
-    Packet { ip, transport: Transport::Udp(UdpRepr { src_port: 1000, dst_port: 2000 }), payload_len }
+    Packet { ip, transport: Transport::Udp(UdpRepr { src_port: 1000, dst_port: 2000, rtp: None }), payload_len }
 }
 
 fn ipv6_tcp() -> Packet {
@@ -67,7 +67,7 @@ fn udp_over_ipv6_checksum_by_hand() {
     // 03e8+07d0+000a; payload of zeros. 1fa03+a+11+3e8+7d0+a = 205e0, folded 05e2, complement fa1d.
     let a = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
     let b = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2);
-    let udp = UdpRepr { src_port: 1000, dst_port: 2000 };
+    let udp = UdpRepr { src_port: 1000, dst_port: 2000, rtp: None };
     let p = Packet { ip: Ip::between(a.into(), b.into()), transport: Transport::Udp(udp), payload_len: 2 };
     assert_eq!(p.emit()[40..], [0x03, 0xe8, 0x07, 0xd0, 0x00, 0x0a, 0xfa, 0x1d, 0, 0]);
 }

@@ -51,6 +51,7 @@ def print_comparison(made: Comparison, seconds: float, console: Console | None =
         _add(table, "", [made.together])
     _add(table, "transfers", made.transfers[:TRANSFERS_SHOWN])
     _add(table, "video", made.playbacks[:TRANSFERS_SHOWN])
+    _add(table, "datagrams", made.datagrams[:TRANSFERS_SHOWN])
     queues = made.telling_queues
     _add(table, "queue", queues[:QUEUES_SHOWN])
     out.print(table)

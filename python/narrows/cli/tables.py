@@ -82,6 +82,16 @@ PLAYBACK_COLUMNS = (
     Column("stalled_s", "stalled", "s"),
     Column("played_s", "played", "s"),
 )
+DATAGRAM_COLUMNS = (
+    Column("delay_p50_ms", "delay", "ms"),
+    Column("delay_p95_ms", "95 %", "ms"),
+    Column("delay_p99_ms", "99 %", "ms"),
+    Column("delay_max_ms", "longest", "ms"),
+    Column("jitter_ms", "jitter", "ms"),
+    Column("late_packets", "late", "pkts"),
+    Column("frame_delay_p99_ms", "frames", "99 %, ms"),
+    Column("incomplete_ratio", "incomplete", "%", 100),
+)
 INTERFACE_COLUMNS = (Column("utilisation", "of PHY rate", "%", 100), *QUEUE_COLUMNS[1:])
 ROUTER_COLUMNS = (
     Column("asked", "asked", "pkts"),
@@ -132,6 +142,7 @@ def print_result(result: Outcome, seconds: float, console: Console | None = None
         out.print()
     _print_plain(out, "transfers", TRANSFER_COLUMNS, result.transfer_classes)
     _print_plain(out, "video", PLAYBACK_COLUMNS, result.playbacks)
+    _print_plain(out, "datagrams", DATAGRAM_COLUMNS, result.datagrams)
     _print_queues(out, result)
     _print_routers(out, result)
     for channel in range(len(result.channels)):

@@ -18,6 +18,7 @@ from narrows.stats import Estimate, Reached, mean_ci
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from narrows.metrics.datagrams import DatagramMetrics
     from narrows.metrics.routers import RouterMetrics
     from narrows.metrics.stations import ChannelMetrics, StationMetrics
     from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
@@ -125,6 +126,11 @@ class Batch(Outcome):
     def playbacks(self) -> tuple[PlaybackMetrics, ...]:
         """Means over the runs, player by player."""
         return tuple(mean_row(rows) for rows in zip(*(run.playbacks for run in self.runs), strict=True))
+
+    @cached_property
+    def datagrams(self) -> tuple[DatagramMetrics, ...]:
+        """Means over the runs, UDP flow by UDP flow."""
+        return tuple(mean_row(rows) for rows in zip(*(run.datagrams for run in self.runs), strict=True))
 
     @staticmethod
     def _by_name(runs: Sequence[Sequence[TransferMetrics]]) -> list[list[TransferMetrics]]:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
+    from narrows.metrics.datagrams import DatagramMetrics
     from narrows.metrics.routers import RouterMetrics
     from narrows.metrics.stations import ChannelMetrics, StationMetrics
     from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
@@ -55,6 +56,10 @@ class Outcome:
         @property
         def playbacks(self) -> tuple[PlaybackMetrics, ...]:
             """What video players did: in the run, or means over the runs."""
+
+        @property
+        def datagrams(self) -> tuple[DatagramMetrics, ...]:
+            """One-way delays and frames of UDP flows: of the run, or means over the runs."""
 
         @property
         def routers(self) -> tuple[RouterMetrics, ...]:

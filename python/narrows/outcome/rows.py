@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from narrows.base.errors import InputError
+from narrows.metrics.datagrams import DatagramMetrics
 from narrows.metrics.routers import RouterMetrics
 from narrows.metrics.stations import ChannelMetrics, StationMetrics
 from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
@@ -16,7 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 AnyRow = (
-    FlowMetrics | QueueMetrics | RouterMetrics | ChannelMetrics | SubqueueMetrics | TransferMetrics | PlaybackMetrics
+    FlowMetrics
+    | QueueMetrics
+    | RouterMetrics
+    | ChannelMetrics
+    | SubqueueMetrics
+    | TransferMetrics
+    | PlaybackMetrics
+    | DatagramMetrics
 )
 """A row of metrics; a station's row is a channel's with two more fields of text."""
 
@@ -30,6 +38,7 @@ Row = TypeVar(
     SubqueueMetrics,
     TransferMetrics,
     PlaybackMetrics,
+    DatagramMetrics,
 )
 
 WORDS: Final = ("name", "cc", "channel", "role")

@@ -12,6 +12,7 @@ from narrows.outcome.outcome import Outcome
 from narrows.outcome.transfers import Transfers
 
 if TYPE_CHECKING:
+    from narrows.metrics.datagrams import DatagramMetrics
     from narrows.metrics.routers import RouterMetrics
     from narrows.metrics.transfers import PlaybackMetrics, TransferMetrics
     from narrows.model.scenario import Scenario
@@ -51,6 +52,8 @@ class Run(Outcome):
         Their completion times and slow-downs, by workload or flow and by size class.
     playbacks : tuple
         What the video players of flows did.
+    datagrams : tuple
+        One-way delays and frames of UDP flows.
     conditions : dict or None
         Which properties of the machine affected the results, and whether to trust them; see
         `narrows.outcome.conditions`. ``None`` for a simulated run: the same scenario and seed give the same results on
@@ -73,6 +76,7 @@ class Run(Outcome):
     transfers: Transfers = field(default_factory=Transfers)
     transfer_classes: tuple[TransferMetrics, ...] = ()
     playbacks: tuple[PlaybackMetrics, ...] = ()
+    datagrams: tuple[DatagramMetrics, ...] = ()
     conditions: Conditions | None = None
 
     @property

@@ -107,12 +107,14 @@ def _subqueues(result: Outcome) -> dict[str, Any]:
 
 
 def _transfers(result: Outcome) -> dict[str, Any]:
-    """Return completion times by size class, and what video players did; empty where there is neither."""
+    """Return completion times by size class, what video players did, and delays of datagrams; empty without any."""
     if not result.runs:
         return {}
     classes = [row.to_dict() for row in result.transfer_classes]
     playbacks = [row.to_dict() for row in result.playbacks]
-    return ({"transfers": classes} if classes else {}) | ({"playbacks": playbacks} if playbacks else {})
+    datagrams = [row.to_dict() for row in result.datagrams]
+    told = {"transfers": classes, "playbacks": playbacks, "datagrams": datagrams}
+    return {key: rows for key, rows in told.items() if rows}
 
 
 def _conditions(result: Outcome) -> dict[str, Any]:

@@ -136,7 +136,13 @@ def _traffic(traffic: Traffic) -> str:
         size = traffic.size_bytes
         return "TCP, bulk" if size is None else f"TCP, {style.count(float(size))} bytes"
     if kind == "udp":
-        return f"UDP, {style.rate(traffic.rate_bps or 0)}"
+        paused = ""
+        if traffic.on_ns is not None:
+            on, off = (style.duration((time or 0) / 1e9) for time in (traffic.on_ns, traffic.off_ns))
+            paused = f", {on} on, {off} off"
+        return f"UDP, {style.rate(traffic.rate_bps or 0)}{paused}"
+    if kind == "frames":
+        return f"UDP, {traffic.settings['frame_rate']} frames/s, {style.rate(traffic.rate_bps or 0)}"
     if kind == "rate":
         return f"TCP, {style.rate(traffic.rate_bps or 0)}"
     if kind == "on_off":

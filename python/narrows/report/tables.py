@@ -128,6 +128,24 @@ PLAYBACKS = (
     Column("stalled_ratio", "of the time", "%", 100.0),
     Column("played_s", "Played", "s"),
 )
+DATAGRAMS = (
+    Column("arrived_packets", "Arrived", "packets", is_count=True),
+    Column("delay_mean_ms", "One-way delay mean", "ms"),
+    Column("delay_p50_ms", "median", "ms"),
+    Column("delay_p95_ms", "95 %", "ms"),
+    Column("delay_p99_ms", "99 %", "ms"),
+    Column("delay_max_ms", "max.", "ms"),
+    Column("jitter_ms", "Jitter", "ms"),
+    Column("late_packets", "Late", "packets", is_count=True),
+)
+FRAMES = (
+    Column("frames", "Sent", "frames", is_count=True),
+    Column("complete_frames", "Complete", "frames", is_count=True),
+    Column("incomplete_ratio", "Incomplete", "%", 100.0),
+    Column("frame_delay_p50_ms", "Delay median", "ms"),
+    Column("frame_delay_p95_ms", "95 %", "ms"),
+    Column("frame_delay_p99_ms", "99 %", "ms"),
+)
 INTERFACES = (Column("utilisation", "Of the PHY's rate", "%", 100.0), *QUEUES[1:3], *QUEUES[4:])
 SUBQUEUES = (
     *QUEUES[1:3],

@@ -139,7 +139,7 @@ def metric_tables(result: Run | Batch, order: dict[str, int]) -> list[tables.Tab
 
 
 def _transfer_tables(runs: Sequence[Run]) -> list[tables.Table]:
-    """Return tables of completion times by size class, and of video players."""
+    """Return tables of completion times by size class, of video players, and of datagrams."""
     made = []
     classes: dict[str, list[TransferMetrics]] = {}
     # The run with most classes decides their order; a class may be missing in a run.
@@ -152,6 +152,12 @@ def _transfer_tables(runs: Sequence[Run]) -> list[tables.Table]:
     if runs[0].playbacks:
         players = [(first.name, "", [run.playbacks[i] for run in runs]) for i, first in enumerate(runs[0].playbacks)]
         made.append(tables.table("What the video players did", "Flow", tables.PLAYBACKS, players))
+    timed = [(first.name, "", [run.datagrams[i] for run in runs]) for i, first in enumerate(runs[0].datagrams)]
+    if timed:
+        made.append(tables.table("One-way delays of datagrams", "Flow", tables.DATAGRAMS, timed))
+    framed = [row for row in timed if row[2][0].frames is not None]
+    if framed:
+        made.append(tables.table("Frames of video calls", "Flow", tables.FRAMES, framed))
     return made
 
 

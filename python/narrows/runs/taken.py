@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from narrows import _core
 from narrows.metrics import NS_PER_S
+from narrows.metrics.datagrams import datagram_metrics
 from narrows.metrics.routers import router_metrics
 from narrows.metrics.stations import all_stations
 from narrows.metrics.totals import flow_metrics, queue_metrics, subqueue_metrics
@@ -82,6 +83,10 @@ def taken(
         transfers=transfers,
         transfer_classes=transfers.metrics(),
         playbacks=tuple(_playbacks(result, tables)),
+        datagrams=tuple(
+            datagram_metrics(result.flow_names[row["flow"] or 0], row)
+            for row in _rows(tables["datagram_totals"], check)
+        ),
         routers=tuple(
             router_metrics(name, totals)
             for name, totals in zip(result.router_names, _rows(tables["router_totals"], check), strict=True)

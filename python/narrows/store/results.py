@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from narrows import ownership
 from narrows.base.errors import InputError, NarrowsError
+from narrows.metrics.datagrams import DatagramMetrics
 from narrows.metrics.routers import RouterMetrics
 from narrows.metrics.stations import StationMetrics
 from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
@@ -181,6 +182,7 @@ def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch
             transfers=transfers if alone else transfers.of_run(index),
             transfer_classes=tuple(TransferMetrics(**_own(TransferMetrics, part)) for part in row.get("transfers", ())),
             playbacks=tuple(PlaybackMetrics(**_own(PlaybackMetrics, part)) for part in row.get("playbacks", ())),
+            datagrams=tuple(DatagramMetrics(**_own(DatagramMetrics, part)) for part in row.get("datagrams", ())),
             samples=everything if alone else everything.of_run(index),
             conditions=row.get("conditions"),
         )
@@ -214,6 +216,7 @@ def _own(
         | SubqueueMetrics
         | TransferMetrics
         | PlaybackMetrics
+        | DatagramMetrics
     ],
     row: dict[str, Any],
 ) -> dict[str, Any]:

@@ -45,7 +45,7 @@ fn p(x: f64) -> Probability {
 fn datagram(name: u16) -> Packet {
     Packet {
         ip: Ip::between([10, 0, 0, 1].into(), [10, 0, 0, 2].into()),
-        transport: Transport::Udp(UdpRepr { src_port: name, dst_port: 2 }),
+        transport: Transport::Udp(UdpRepr { src_port: name, dst_port: 2, rtp: None }),
         payload_len: 97,
     }
 }

@@ -309,7 +309,7 @@ proptest! {
         let mut bytes = segment(&scenario, payload);
         if udp {
             let ip = Ip::between(address(&scenario, "a"), address(&scenario, "b"));
-            let transport = Transport::Udp(UdpRepr { src_port: 1, dst_port: 2 });
+            let transport = Transport::Udp(UdpRepr { src_port: 1, dst_port: 2, rtp: None });
             bytes = Packet { ip, transport, payload_len: payload }.emit();
         }
         let shown = store::shown(&bytes, slot).unwrap();

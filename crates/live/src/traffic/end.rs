@@ -2,9 +2,10 @@
 
 use super::socket::bound_window;
 use narrows_scenario::Tcp;
+use narrows_wire::{RTP_LEN, RtpRepr};
 use nix::poll::PollFlags;
-use nix::sys::socket::{MsgFlags, Shutdown, recv, send, shutdown};
-use std::io;
+use nix::sys::socket::{MsgFlags, Shutdown, recv, send, sendmsg, shutdown};
+use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
@@ -168,19 +169,30 @@ fn discard(socket: &OwnedFd, most: usize) -> nix::Result<usize> {
     nix::Error::result(read).map(|read| read as usize)
 }
 
-/// Sends a datagram of `payload` bytes; returns whether the kernel took it.
-pub(super) fn send_datagram(socket: &OwnedFd, payload: u64) -> bool {
+/// Sends a datagram of `payload` bytes, with this header at its start if it has one; returns whether the kernel took
+/// it.
+pub(super) fn send_datagram(socket: &OwnedFd, payload: u64, header: Option<RtpRepr>) -> bool {
     let payload = ZEROS.len().min(payload as usize);
-    send(socket.as_raw_fd(), &ZEROS[..payload], MsgFlags::MSG_NOSIGNAL).is_ok()
+    let head = header.filter(|_| payload >= RTP_LEN).map(|header| header.bytes());
+    let head = head.as_ref().map_or(&[][..], |bytes| &bytes[..]);
+    let parts = [IoSlice::new(head), IoSlice::new(&ZEROS[..payload - head.len()])];
+    sendmsg::<()>(socket.as_raw_fd(), &parts, &[], MsgFlags::MSG_NOSIGNAL, None).is_ok()
 }
 
-/// Reads the datagrams that have arrived; returns the bytes of their payload.
-pub(super) fn receive_datagrams(socket: &OwnedFd) -> u64 {
+/// Reads the datagrams that have arrived, and calls `each` with the RTP header of each that has one; returns the bytes
+/// of their payload.
+pub(super) fn receive_datagrams(socket: &OwnedFd, mut each: impl FnMut(RtpRepr)) -> u64 {
     let mut bytes = 0;
     for _ in 0..CALLS * CALLS {
+        let mut start = [0; RTP_LEN];
         // The length is that of the datagram, not of what fits the buffer.
-        match recv(socket.as_raw_fd(), &mut [0; 1], MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT) {
-            Ok(length) => bytes += length as u64,
+        match recv(socket.as_raw_fd(), &mut start, MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT) {
+            Ok(length) => {
+                bytes += length as u64;
+                if let Some(header) = start.get(..length.min(RTP_LEN)).and_then(RtpRepr::parse) {
+                    each(header);
+                }
+            }
             // If the peer's port was not open once (ECONNREFUSED), later datagrams may still arrive.
             Err(nix::Error::ECONNREFUSED | nix::Error::EINTR) => {}
             Err(_) => break,

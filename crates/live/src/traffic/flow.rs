@@ -10,7 +10,7 @@ use super::record::{FlowRecord, FlowRecorder, Life, first_sample, next_sample};
 use super::socket::{self, Wishes, start_connecting};
 use crate::cc_info::CcInfo;
 use crate::{Clock, LiveError, TcpInfo, monotonic_ns};
-use narrows_fabric::{Act, SlowReader, Source};
+use narrows_fabric::{Act, DatagramMeter, SlowReader, Source, datagram_header};
 use narrows_scenario::{Pacing, Tcp};
 use narrows_units::{Bytes, Duration, Instant};
 use nix::errno::Errno;
@@ -43,6 +43,9 @@ pub(super) struct Plan {
     pub(super) control: String,
     pub(super) dscp: u8,
     pub(super) unsent: Option<u32>,
+    /// Whether its datagrams have room for a number, and whether they are parts of frames.
+    pub(super) numbered: bool,
+    pub(super) framed: bool,
 }
 
 impl Plan {
@@ -62,6 +65,8 @@ pub(super) struct Flow {
     /// Where the server's connection comes from; `None` for datagrams.
     mailbox: Option<Arc<Mailbox>>,
     recorder: FlowRecorder,
+    /// What its datagrams measure, if they have room for a number.
+    datagrams: Option<Box<DatagramMeter>>,
     opened: bool,
     stopped: bool,
     wake_at: Instant,
@@ -74,6 +79,7 @@ impl Flow {
         let start = plan.start.min(plan.stop);
         Self {
             reader: plan.tcp.as_ref().and_then(|tcp| tcp.read_rate).map(SlowReader::at),
+            datagrams: plan.numbered.then(Box::default),
             recorder: FlowRecorder::new(plan.index, plan.every, plan.start),
             wake_at: start,
             sample_at: if plan.look == Duration::MAX { Instant::NEVER } else { first_sample(plan.start, plan.look) },
@@ -140,7 +146,7 @@ impl Flow {
                     self.client.closing = true;
                 }
                 Act::Withdraw => self.client.pending = 0,
-                Act::Datagram(payload) => self.send_datagram(payload.as_u64()),
+                Act::Datagram { payload, last } => self.send_datagram(payload.as_u64(), last, now),
             }
         }
         Ok(())
@@ -174,9 +180,13 @@ impl Flow {
         }
     }
 
-    fn send_datagram(&mut self, payload: u64) {
+    /// Sends a datagram; its delay counts from `now`, also if it was due earlier.
+    fn send_datagram(&mut self, payload: u64, last: bool, now: Instant) {
+        let framed = self.plan.framed;
+        let meter = self.datagrams.as_mut();
+        let header = meter.map(|meter| datagram_header(meter.send(now, last), now, self.plan.index, (framed, last)));
         if let Some(socket) = &self.client.socket
-            && send_datagram(socket, payload)
+            && send_datagram(socket, payload, header)
         {
             self.recorder.datagrams += 1;
             self.recorder.datagram_bytes += payload;
@@ -190,7 +200,12 @@ impl Flow {
         }
         let Some(mailbox) = &self.mailbox else {
             if let Some(socket) = &self.server.socket {
-                self.server.received += receive_datagrams(socket);
+                let datagrams = &mut self.datagrams;
+                self.server.received += receive_datagrams(socket, |header| {
+                    if let Some(meter) = datagrams {
+                        meter.receive(header.sequence, now);
+                    }
+                });
             }
             return Ok(());
         };
@@ -328,7 +343,9 @@ impl Flow {
             delivered: self.delivered(),
             transactions: self.source.transactions(),
         };
-        Ok(self.recorder.close(&life, last, control, self.source))
+        let mut record = self.recorder.close(&life, last, control, self.source);
+        record.datagrams = self.datagrams.map(|meter| meter.total(self.plan.index, self.plan.framed));
+        Ok(record)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::cc_info::CcInfo;
 use crate::tcp_info::no_total;
 use crate::{SenderPart, SenderState, TcpInfo};
 use narrows_fabric::Source;
-use narrows_samples::{FlowRow, FlowTotal, Histogram, NONE};
+use narrows_samples::{DatagramTotal, FlowRow, FlowTotal, Histogram, NONE};
 use narrows_units::{Duration, Instant};
 
 /// A flow as its two ends saw it. Values that only the network knows (`arrived_*`, `lost_packets`) or only per-ACK
@@ -32,6 +32,8 @@ pub struct FlowRecord {
     pub start: Instant,
     /// Its application, with its requests.
     pub source: Source,
+    /// What its datagrams measured.
+    pub datagrams: Option<DatagramTotal>,
 }
 
 /// A flow's counters and samples while it runs.
@@ -177,6 +179,7 @@ impl FlowRecorder {
             control,
             start: life.start,
             source,
+            datagrams: None,
         }
     }
 }

@@ -36,7 +36,7 @@ fn sub_queues(mode: FlowMode) -> Vec<u32> {
     for [source, destination, port] in (0..8_u8).map(|bits| [bits >> 2 & 1, bits >> 1 & 1, bits & 1]) {
         let packet = Packet {
             ip: Ip::between([10, 0, 0, source].into(), [10, 0, 1, destination].into()),
-            transport: Transport::Udp(UdpRepr { src_port: u16::from(port), dst_port: 9 }),
+            transport: Transport::Udp(UdpRepr { src_port: u16::from(port), dst_port: 9, rtp: None }),
             payload_len: 1_000,
         };
         let number = classifier.find(&packet, &mut scheduler);

@@ -12,7 +12,7 @@ fn queue(limit: Limit, config: CakeConfig) -> Cake {
 fn between(source: u8, destination: u8, flow: u16, size: u32) -> Packet {
     let mut ip = Ip::between([10, 0, 0, source].into(), [10, 0, 1, destination].into());
     ip.set_ecn(Ecn::NotEct);
-    Packet { ip, transport: Transport::Udp(UdpRepr { src_port: flow, dst_port: 9 }), payload_len: size - 28 }
+    Packet { ip, transport: Transport::Udp(UdpRepr { src_port: flow, dst_port: 9, rtp: None }), payload_len: size - 28 }
 }
 
 fn us(us: u64) -> Instant {

@@ -13,7 +13,7 @@ fn queue(limit: u64) -> Fifo<Cobalt> {
 fn packet(ecn: Ecn) -> Packet {
     let mut ip = Ip::between([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
     ip.set_ecn(ecn);
-    Packet { ip, transport: Transport::Udp(UdpRepr { src_port: 1, dst_port: 2 }), payload_len: 972 }
+    Packet { ip, transport: Transport::Udp(UdpRepr { src_port: 1, dst_port: 2, rtp: None }), payload_len: 972 }
 }
 
 fn at(ms: u64) -> Instant {

@@ -15,7 +15,7 @@ fn packet(flow: u16, size: u32, ecn: Ecn) -> Packet {
     let host = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let mut ip = Ip::between(host, host);
     ip.set_ecn(ecn);
-    let ports = UdpRepr { src_port: flow, dst_port: 9 };
+    let ports = UdpRepr { src_port: flow, dst_port: 9, rtp: None };
     Packet { ip, transport: Transport::Udp(ports), payload_len: size - 28 }
 }
 

@@ -17,7 +17,7 @@ fn packet(ecn: Ecn, size: u32) -> Packet {
     let host = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let mut ip = Ip::between(host, host);
     ip.set_ecn(ecn);
-    Packet { ip, transport: Transport::Udp(UdpRepr { src_port: 1, dst_port: 9 }), payload_len: size - 28 }
+    Packet { ip, transport: Transport::Udp(UdpRepr { src_port: 1, dst_port: 9, rtp: None }), payload_len: size - 28 }
 }
 
 fn at(us: u64) -> Instant {

@@ -10,7 +10,7 @@ fn queue(limit: u64, config: SfqConfig) -> Sfq {
 /// A packet of a flow; its size identifies it.
 fn packet(flow: u16, size: u32) -> Packet {
     let host = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    let ports = UdpRepr { src_port: flow, dst_port: 9 };
+    let ports = UdpRepr { src_port: flow, dst_port: 9, rtp: None };
     Packet { ip: Ip::between(host, host), transport: Transport::Udp(ports), payload_len: size - 28 }
 }
 

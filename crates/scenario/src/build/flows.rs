@@ -9,7 +9,7 @@ use crate::problem::Place;
 use crate::quantity::show_time;
 use crate::record::{FromValue, OrWord, Record};
 use crate::schema::NAME_LENGTH;
-use crate::types::{Flow, Link, NodeKind, Tcp, Traffic, Transport, Udp, Video, Wifi};
+use crate::types::{Flow, Link, NodeKind, Pauses, Tcp, Traffic, Transport, Udp, Wifi};
 use narrows_units::{Bytes, Duration, Instant, Rate};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,11 +27,11 @@ pub(super) struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn place(&self, key: &str) -> Place {
+    pub(super) fn place(&self, key: &str) -> Place {
         self.record.given(key).map_or(self.record.place, |item| item.place)
     }
 
-    fn shown(&self, key: &str) -> String {
+    pub(super) fn shown(&self, key: &str) -> String {
         self.record.given(key).map_or_else(String::new, |item| item.shown.clone())
     }
 }
@@ -65,8 +65,9 @@ impl Build<'_> {
             }
             let Some(kind) = record.get::<&str>("kind") else { continue };
             fits_kind(record, kind, &path, self.report);
-            let transport = if kind == "udp" {
-                record.get("payload").map(|payload| Transport::Udp(Udp { payload }))
+            let udp = matches!(kind, "udp" | "frames" | "call");
+            let transport = if udp {
+                self.payload(&row, kind).map(|payload| Transport::Udp(Udp { payload }))
             } else {
                 // Read at the first TCP flow: without one, nothing depends on it.
                 if base.is_none() {
@@ -77,18 +78,18 @@ impl Build<'_> {
             };
             let times = self.times(&row);
             let ends = self.ends_of_copies(&row, nodes, &reach);
-            let names = self.names(&row, index, names);
-            let known = kind == "udp" || transport.is_some();
+            let own = self.names(&row, index, names);
+            let known = udp || transport.is_some();
             let traffic = known.then(|| self.traffic(&row, kind, transport.as_ref())).flatten();
-            let (Some(transport), Some((start, stagger, stop)), Some(traffic), Some(ends), Some(names)) =
-                (transport, times, traffic, ends, names)
+            let (Some(transport), Some((start, stagger, stop)), Some(traffic), Some(ends), Some(own)) =
+                (transport, times, traffic, ends, own)
             else {
                 continue;
             };
             let (Some(dscp), Some(jitter)) = (record.get::<u64>("dscp"), record.get("jitter")) else { continue };
-            for (copy, (name, (from, to))) in (0_u64..).zip(names.into_iter().zip(ends)) {
+            for (copy, (name, (from, to))) in (0_u64..).zip(own.into_iter().zip(ends)) {
                 let flow_start = Instant::from_nanos(start.as_nanos()) + stagger * copy;
-                flows.push(Flow {
+                let flow = Flow {
                     name,
                     from,
                     to,
@@ -99,7 +100,11 @@ impl Build<'_> {
                     traffic: traffic.clone(),
                     transport: transport.clone(),
                     part: None,
-                });
+                };
+                match kind {
+                    "call" => flows.extend(self.call(&row, flow, names).into_iter().flatten()),
+                    _ => flows.push(flow),
+                }
             }
         }
         flows.shrink_to_fit();
@@ -245,7 +250,9 @@ impl Build<'_> {
     fn traffic(&mut self, row: &Row<'_>, kind: &str, transport: Option<&Transport>) -> Option<Traffic> {
         let record = row.record;
         let rate = record.get::<OrWord<Rate>>("rate");
-        if matches!(kind, "rate" | "udp") && matches!((rate, record.given("rate")), (Some(OrWord::Word(_)), Some(_))) {
+        if matches!(kind, "rate" | "udp" | "frames")
+            && matches!((rate, record.given("rate")), (Some(OrWord::Word(_)), Some(_)))
+        {
             let reason = format!("has no meaning for kind = \"{kind}\"");
             self.report.add(row.place("rate"), Path::Key(&row.path, "rate"), row.shown("rate"), reason, "a rate");
             return None;
@@ -259,12 +266,10 @@ impl Build<'_> {
                     _ => record.get("write")?,
                 },
             },
-            "on_off" => Traffic::OnOff {
-                rate: rate?.value(),
-                on: record.get("on")?,
-                off: record.get("off")?,
-                distribution: record.get("distribution")?,
-            },
+            "on_off" => {
+                let Pauses { on, off, distribution } = self.pauses(row, true)??;
+                Traffic::OnOff { rate: rate?.value(), on, off, distribution }
+            }
             "request_response" => Traffic::RequestResponse {
                 request: record.get("request")?,
                 response: self.sizes(record, "response", &row.path)?,
@@ -272,43 +277,10 @@ impl Build<'_> {
                 count: or_none(record, "count")?,
             },
             "video" => Traffic::Video(Arc::new(self.video(row)?)),
-            _ => Traffic::Datagrams { rate: rate?.value()? },
+            "frames" => Traffic::Frames { rate: rate?.value()?, frame_rate: record.get("frame_rate")? },
+            "call" => Traffic::Frames { rate: record.get("video")?, frame_rate: record.get("frame_rate")? },
+            _ => Traffic::Datagrams { rate: rate?.value()?, pauses: self.pauses(row, false)? },
         })
-    }
-}
-
-impl Build<'_> {
-    fn video(&mut self, row: &Row<'_>) -> Option<Video> {
-        let record = row.record;
-        let segment: Duration = record.get("segment")?;
-        let startup = if record.given("startup").is_some() { record.get("startup")? } else { segment };
-        let video = Video {
-            request: record.get("request")?,
-            ladder: record.get("ladder")?,
-            segment,
-            buffer: record.get("buffer")?,
-            reservoir: record.get("reservoir")?,
-            cushion: record.get("cushion")?,
-            startup,
-            length: or_none(record, "length")?,
-        };
-        let mut complain = |key: &str, reason: &str, allowed: String| {
-            self.report.add(row.place(key), Path::Key(&row.path, key), row.shown(key), reason, allowed);
-        };
-        let top = video.reservoir + video.cushion;
-        if video.ladder.windows(2).any(|pair| pair[0] >= pair[1]) {
-            complain("ladder", "does not rise", "each rate above the one before it".to_owned());
-        } else if video.buffer < segment {
-            complain("buffer", "holds no segment", format!("at least {}", show_time(segment)));
-        } else if startup > video.buffer {
-            complain("startup", "is more than the buffer holds", format!("at most {}", show_time(video.buffer)));
-        } else if top > video.buffer {
-            let reason = format!("with the reservoir is {}, more than the buffer holds", show_time(top));
-            complain("cushion", &reason, format!("a sum of at most {}", show_time(video.buffer)));
-        } else {
-            return Some(video);
-        }
-        None
     }
 }
 
@@ -326,6 +298,6 @@ pub(super) fn shared(tcp: Arc<Tcp>, recent: &mut Vec<Arc<Tcp>>) -> Arc<Tcp> {
     tcp
 }
 
-fn or_none<T: FromValue>(record: &Record, key: &str) -> Option<Option<T>> {
+pub(super) fn or_none<T: FromValue>(record: &Record, key: &str) -> Option<Option<T>> {
     record.get::<OrWord<T>>(key).map(OrWord::value)
 }

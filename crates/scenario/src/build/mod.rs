@@ -1,5 +1,6 @@
 //! Builds the scenario from checked tables: resolves shorthands and defaults, and checks the rules among fields.
 
+mod apps;
 mod cc;
 mod counted;
 mod defaults;

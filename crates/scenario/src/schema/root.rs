@@ -128,7 +128,9 @@ pub(crate) static FLOW: Table = Table {
                 Word("on_off", "TCP with alternating on and off periods"),
                 Word("request_response", "TCP: a request, a response and a think time, repeated"),
                 Word("video", "TCP: a video in segments, whose rate the client chooses by its buffer (BBA-0)"),
-                Word("udp", "UDP at a constant `rate`"),
+                Word("udp", "UDP at a constant `rate`, with pauses if `on` and `off` are given"),
+                Word("frames", "UDP: `frame_rate` frames of video per second, each cut into datagrams sent at once"),
+                Word("call", "two UDP flows: NAME-up with audio from `from` to `to`, NAME-down with frames the other way"),
             ]),
             Need::Default("bulk"),
             "The application and its transport protocol.",
@@ -159,10 +161,10 @@ pub(crate) static FLOW: Table = Table {
         Field::new(
             "rate",
             Kind::Or(&ANY_RATE, &[Word("unlimited", "as fast as TCP allows; only for on_off")]),
-            Need::RequiredIn(&["rate", "udp"], "unlimited"),
-            "Rate of the application. For UDP it counts whole IP packets with headers; for on_off it applies to on periods.",
+            Need::RequiredIn(&["rate", "udp", "frames"], "unlimited"),
+            "Rate of the application. For UDP it counts whole IP packets with headers; for on_off it applies to on periods; for frames it is that of the media.",
         )
-        .only(&["rate", "on_off", "udp"]),
+        .only(&["rate", "on_off", "udp", "frames"]),
         Field::new(
             "write",
             Kind::Size(1, 1_000_000_000),
@@ -170,8 +172,20 @@ pub(crate) static FLOW: Table = Table {
             "Bytes per write of the application.",
         )
         .only(&["rate"]),
-        Field::new("on", SOME_TIME, Need::Required, "Mean length of an on period.").only(&["on_off"]),
-        Field::new("off", SOME_TIME, Need::Required, "Mean length of an off period.").only(&["on_off"]),
+        Field::new(
+            "on",
+            Kind::Or(&SOME_TIME, &[Word("always", "no pauses; only for udp")]),
+            Need::RequiredIn(&["on_off"], "always"),
+            "Mean length of an on period.",
+        )
+        .only(&["on_off", "udp"]),
+        Field::new(
+            "off",
+            Kind::Or(&SOME_TIME, &[Word("never", "no pauses; only for udp")]),
+            Need::RequiredIn(&["on_off"], "never"),
+            "Mean length of an off period.",
+        )
+        .only(&["on_off", "udp"]),
         Field::new(
             "distribution",
             Kind::Choice(&[
@@ -182,7 +196,7 @@ pub(crate) static FLOW: Table = Table {
             Need::Default("exponential"),
             "Distribution of the lengths of on and off periods.",
         )
-        .only(&["on_off"]),
+        .only(&["on_off", "udp"]),
         Field::new("request", SOME_SIZE, Need::Default("200 B"), "Bytes of a request.")
             .only(&["request_response", "video"]),
         Field::new("response", SIZE, Need::Required, "Bytes of a response, always the same or drawn.")
@@ -239,7 +253,29 @@ pub(crate) static FLOW: Table = Table {
             "Media time of the video.",
         )
         .only(&["video"]),
-        Field::new("payload", Kind::Size(1, 65_507), Need::Default("1000 B"), "Payload of a datagram.").only(&["udp"]),
+        Field::new(
+            "frame_rate",
+            Kind::Integer(1, 1000),
+            Need::Default("30"),
+            "Frames per second.",
+        )
+        .only(&["frames", "call"]),
+        Field::new("audio", ANY_RATE, Need::Default("64 kb/s"), "Rate of the audio without headers.").only(&["call"]),
+        Field::new(
+            "ptime",
+            Kind::Time(1_000_000, 1_000_000_000),
+            Need::Default("20 ms"),
+            "Audio in a packet (RFC 3551): 20 ms are 50 packets per second.",
+        )
+        .only(&["call"]),
+        Field::new("video", ANY_RATE, Need::Default("1.5 Mb/s"), "Rate of the video without headers.").only(&["call"]),
+        Field::new(
+            "payload",
+            Kind::Size(1, 65_507),
+            Need::Described("`1000 B`; for `frames` and `call` `1200 B`"),
+            "Payload of a datagram, at most, if it carries frames. The first 12 bytes are an RTP header, by whose number delays are measured; a shorter payload has none.",
+        )
+        .only(&["udp", "frames", "call"]),
         Field::new(
             "cc",
             Kind::Cc,

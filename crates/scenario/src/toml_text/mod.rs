@@ -8,7 +8,7 @@ use crate::record::{Record, Value};
 use crate::schema::Kind;
 use crate::trace::{Trace, lists};
 use crate::types::{
-    Arrivals, Change, Direction, Flow, Impairments, Limit, Link, Loss, Pace, Queue, Sampling, Scenario, Scheme,
+    Arrivals, Change, Direction, Flow, Impairments, Limit, Link, Loss, Pace, Pauses, Queue, Sampling, Scenario, Scheme,
     SizeDistribution, Sizes, Tcp, Traffic, Transport, Workload, WorkloadKind,
 };
 use crate::words::{Word, ip_number};
@@ -327,7 +327,16 @@ fn traffic(traffic: &Traffic) -> Pairs {
         ],
         // Only in the flows of a run, which no file has.
         Traffic::Page(_) => Vec::new(),
-        Traffic::Datagrams { rate: pace } => vec![("rate", rate(*pace))],
+        Traffic::Datagrams { rate: pace, pauses } => {
+            let mut pairs = vec![("rate", rate(*pace))];
+            if let Some(Pauses { on, off, distribution }) = pauses {
+                pairs.extend([("on", time(*on)), ("off", time(*off)), ("distribution", quoted(distribution.word()))]);
+            }
+            pairs
+        }
+        Traffic::Frames { rate: pace, frame_rate } => {
+            vec![("rate", rate(*pace)), ("frame_rate", frame_rate.to_string())]
+        }
     }
 }
 

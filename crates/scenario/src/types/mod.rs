@@ -239,6 +239,15 @@ pub enum Traffic {
     Datagrams {
         /// Rate, counted over IP packets (headers included).
         rate: Rate,
+        /// Mean on-times and off-times, if it pauses.
+        pauses: Option<Pauses>,
+    },
+    /// Frames at equal distances, each cut into datagrams that are sent at once, of at most the transport's payload.
+    Frames {
+        /// Mean rate of the media.
+        rate: Rate,
+        /// Frames per second.
+        frame_rate: u32,
     },
 }
 
@@ -270,6 +279,17 @@ pub struct Page {
     pub request: Bytes,
     /// Sizes of its objects; the first is loaded before all others.
     pub objects: Vec<Bytes>,
+}
+
+/// On-times and off-times of an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pauses {
+    /// Mean on-time.
+    pub on: Duration,
+    /// Mean off-time.
+    pub off: Duration,
+    /// Distribution of both.
+    pub distribution: Distribution,
 }
 
 /// Distribution of random times.

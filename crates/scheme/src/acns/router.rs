@@ -193,7 +193,7 @@ mod tests {
     fn udp_passes_untouched_and_unnoticed() {
         let mut r = AcnsRouter::new(&AcnsConfig::default());
         let mut p = segment(1, 0, ASK);
-        p.transport = Transport::Udp(UdpRepr { src_port: 1, dst_port: 2 });
+        p.transport = Transport::Udp(UdpRepr { src_port: 1, dst_port: 2, rtp: None });
         let before = p;
         r.on_packet(&mut p, Port::default(), &queue(100), at(5));
         assert_eq!(p, before);

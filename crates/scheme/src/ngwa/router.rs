@@ -328,7 +328,8 @@ mod tests {
         let mut r = router(6);
         let control = [TcpFlags::ACK, TcpFlags::SYN, TcpFlags::FIN.with(TcpFlags::ACK), TcpFlags::RST];
         let mut untouched: Vec<Packet> = control.map(|flags| segment(1, flags, 0)).to_vec();
-        untouched.push(Packet { transport: Transport::Udp(UdpRepr { src_port: 1, dst_port: 2 }), ..data(1) });
+        untouched
+            .push(Packet { transport: Transport::Udp(UdpRepr { src_port: 1, dst_port: 2, rtp: None }), ..data(1) });
         for packet in untouched {
             assert_eq!(pass_at(&mut r, 0, packet, 50_000, 0), packet);
         }

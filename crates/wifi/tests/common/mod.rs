@@ -16,7 +16,7 @@ pub fn packet(len: u64, mark: u16) -> Packet {
     let overhead = ip.header_len() as u64 + 8;
     Packet {
         ip,
-        transport: Transport::Udp(UdpRepr { src_port: mark, dst_port: 1 }),
+        transport: Transport::Udp(UdpRepr { src_port: mark, dst_port: 1, rtp: None }),
         payload_len: (len - overhead) as u32,
     }
 }

@@ -65,7 +65,8 @@ pub fn transport() -> impl Strategy<Value = Transport> {
             Transport::Tcp(TcpRepr { src_port, dst_port, seq, ack, flags, window, options })
         },
     );
-    let udp = any::<(u16, u16)>().prop_map(|(src_port, dst_port)| Transport::Udp(UdpRepr { src_port, dst_port }));
+    let udp =
+        any::<(u16, u16)>().prop_map(|(src_port, dst_port)| Transport::Udp(UdpRepr { src_port, dst_port, rtp: None }));
     prop_oneof![3 => tcp, 1 => udp]
 }
 

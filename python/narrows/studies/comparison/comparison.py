@@ -207,6 +207,11 @@ class Comparison:
         """The video players, by flow."""
         return self._subjects(measures.playbacks, measures.PLAYBACK, {})
 
+    @cached_property
+    def datagrams(self) -> tuple[Subject, ...]:
+        """The datagrams of UDP flows, by flow."""
+        return self._subjects(measures.datagrams, measures.DATAGRAM, {})
+
     @property
     def telling_queues(self) -> list[Subject]:
         """The queues that had losses or high utilisation in either arm, the busiest first."""
@@ -287,6 +292,7 @@ class Comparison:
             "queues": [{"name": one.name, "measures": measures_json(one)} for one in self.queues],
             **_named("transfers", self.transfers),
             **_named("playbacks", self.playbacks),
+            **_named("datagrams", self.datagrams),
             "together": None if self.together is None else measures_json(self.together),
         }
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from narrows.metrics.datagrams import DatagramMetrics
     from narrows.metrics.totals import FlowMetrics, QueueMetrics
     from narrows.metrics.transfers import PlaybackMetrics, TransferMetrics
     from narrows.outcome import Run
@@ -82,6 +83,15 @@ PLAYBACK: Final = (
     Measure("stalls", "Stalls", "", is_count=True),
     Measure("stalled_s", "Stalled", "s"),
 )
+DATAGRAM: Final = (
+    Measure("delay_mean_ms", "Delay, mean", "ms"),
+    Measure("delay_p50_ms", "Delay, median", "ms"),
+    Measure("delay_p95_ms", "Delay, 95 %", "ms"),
+    Measure("delay_p99_ms", "Delay, 99 %", "ms"),
+    Measure("jitter_ms", "Jitter", "ms"),
+    Measure("late_packets", "Late", "packets", is_count=True),
+    Measure("complete_frames", "Complete frames", "", is_count=True),
+)
 TOGETHER: Final = (THROUGHPUT, GOODPUT, JAIN)
 
 Values = dict[str, float | None]
@@ -149,6 +159,21 @@ def playbacks(run: Run) -> dict[str, Values]:
     return {one.name: _own(one, PLAYBACK) for one in run.playbacks}
 
 
+def datagrams(run: Run) -> dict[str, Values]:
+    """Measures of the datagrams of a run's UDP flows.
+
+    Parameters
+    ----------
+    run : Run
+
+    Returns
+    -------
+    dict
+        By name of the flow.
+    """
+    return {one.name: _own(one, DATAGRAM) for one in run.datagrams}
+
+
 def together(run: Run) -> Values:
     """Measures of all flows of a run together.
 
@@ -192,6 +217,8 @@ def _mean_window(flow: FlowMetrics, rows: pd.DataFrame | None) -> float | None:
     return mean_over_time(rows["time_s"].to_numpy(), cwnd, flow.start_s, flow.start_s + flow.active_s)
 
 
-def _own(row: FlowMetrics | QueueMetrics | TransferMetrics | PlaybackMetrics, wanted: tuple[Measure, ...]) -> Values:
+def _own(
+    row: FlowMetrics | QueueMetrics | TransferMetrics | PlaybackMetrics | DatagramMetrics, wanted: tuple[Measure, ...]
+) -> Values:
     own: Mapping[str, Any] = row.to_dict()
     return {measure.key: own[measure.key] for measure in wanted if measure.key in own}

@@ -82,7 +82,8 @@ def write(made: Comparison, out: str | PathLike[str]) -> Path:
         several=made.has_intervals,
         flow_groups=[_group(subject, subject.cc or "UDP") for subject in made.flows] + _together(made),
         transfer_groups=[_group(one, "transfers") for one in made.transfers]
-        + [_group(one, "video") for one in made.playbacks],
+        + [_group(one, "video") for one in made.playbacks]
+        + [_group(one, "datagrams") for one in made.datagrams],
         queue_groups=[_group(queue, "queue") for queue in queues],
         queues_hidden=len(made.queues) - len(queues),
         charts=charts.draw(overlays.all_figures(made, [queue.name for queue in queues]), folder),
