@@ -86,15 +86,7 @@ impl Source {
             (Traffic::RateLimited { rate, write }, Some(timing)) => {
                 (Act::Write(*write), now + timing.pace.time_for(*write, *rate))
             }
-            (Traffic::Datagrams { rate, pauses }, Some(timing)) => {
-                let Datagram { payload, overhead } = self.datagram;
-                if let Some(pauses) = pauses
-                    && let Some(until) = timing.pauses(now, pauses)
-                {
-                    return (Act::Nothing, until);
-                }
-                (Act::Datagram { payload, last: true }, now + timing.pace.time_for(payload + overhead, *rate))
-            }
+            (Traffic::Datagrams { rate, pauses }, Some(timing)) => timing.datagram(now, *rate, *pauses, self.datagram),
             (Traffic::Frames { rate, frame_rate }, Some(timing)) => {
                 timing.frame(now, (*rate, *frame_rate), self.datagram.payload)
             }
@@ -161,21 +153,39 @@ impl Timing {
         }
     }
 
-    /// Until when the application pauses, if it pauses now.
-    fn pauses(&mut self, now: Instant, pauses: &Pauses) -> Option<Instant> {
-        if now >= self.until {
-            self.on = !self.on;
-            self.until = now + self.draw(if self.on { pauses.on } else { pauses.off }, pauses.distribution);
+    /// Sends the next datagram if it is due. A pause keeps the rest of the interval, so that on-times add up to the
+    /// rate whatever their lengths.
+    fn datagram(&mut self, now: Instant, rate: Rate, pauses: Option<Pauses>, datagram: Datagram) -> (Act, Instant) {
+        let until = if let Some(Pauses { on, off, distribution }) = pauses {
+            if now >= self.until {
+                self.on = !self.on;
+                self.until = now + self.draw(if self.on { on } else { off }, distribution);
+                let owed = self.owed.take().unwrap_or_default();
+                self.owed = (!self.on).then(|| self.due.since(now));
+                self.due = now + owed;
+            }
+            if !self.on {
+                return (Act::Nothing, self.until);
+            }
+            self.until
+        } else {
+            Instant::NEVER
+        };
+        if now < self.due {
+            return (Act::Nothing, self.due.min(until));
         }
-        (!self.on).then_some(self.until)
+        let Datagram { payload, overhead } = datagram;
+        self.due = now + self.pace.time_for(payload + overhead, rate);
+        (Act::Datagram { payload, last: true }, self.due.min(until))
     }
 
     /// Sends the next datagram of a frame, which follow each other at once; `most` is the payload of one.
     fn frame(&mut self, now: Instant, (rate, frame_rate): (Rate, u32), most: Bytes) -> (Act, Instant) {
         if self.left.is_zero() {
-            let every = Duration::from_nanos(1_000_000_000 / u64::from(frame_rate.max(1)));
-            self.left = rate.bytes_in(every).max(Bytes::new(1));
-            self.due = now + every;
+            let frames = u64::from(frame_rate.max(1));
+            self.left = Bytes::new((rate.as_bps() / (8 * frames)).max(1));
+            // A byte at so many bytes a second: the rest of a nanosecond goes to the next frame.
+            self.due = now + self.pace.time_for(Bytes::new(1), Rate::bps(8 * frames));
         }
         let media = self.left.min(most - RTP);
         self.left -= media;
@@ -301,6 +311,22 @@ mod tests {
             now = next;
         }
         assert_eq!(sent, [0, 1, 12, 13]);
+    }
+
+    #[test]
+    fn on_times_shorter_than_an_interval_add_up_to_the_rate() {
+        let ms = Duration::from_millis;
+        let pauses = Some(Pauses { on: ms(3), off: ms(4), distribution: Distribution::Constant });
+        let mut app = source(Traffic::Datagrams { rate: Rate::kbps(800), pauses });
+        let (mut now, mut sent) = (Instant::ZERO, 0);
+        while now < at_ms(7_000) {
+            let (act, next) = app.wake(now);
+            sent += u64::from(act != Act::Nothing);
+            assert!(next > now, "it is woken later");
+            now = next;
+        }
+        // 3 s of on-times, one datagram for each 10 ms of them.
+        assert_eq!(sent, 300);
     }
 
     #[test]

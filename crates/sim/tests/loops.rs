@@ -66,6 +66,9 @@ const KINDS: &[&str] = &[
     "kind = \"udp\"\nrate = \"1 Mb/s\"\npayload = \"97 B\"",
     "kind = \"udp\"\nrate = \"1 Mb/s\"\npayload = \"97 B\"\nstart = \"10 ms\"\nstop = \"150 ms\"",
     "kind = \"udp\"\nrate = \"4 Mb/s\"\npayload = \"972 B\"",
+    "kind = \"udp\"\nrate = \"2 Mb/s\"\npayload = \"200 B\"\non = \"9 ms\"\noff = \"21 ms\"\ndistribution = \"exponential\"",
+    "kind = \"frames\"\nrate = \"3 Mb/s\"\npayload = \"300 B\"\nframe_rate = 100",
+    "kind = \"call\"\nptime = \"7 ms\"\nframe_rate = 60",
 ];
 
 /// The settings of a direction of a link. Most directions are lines.

@@ -45,6 +45,14 @@ impl Build<'_> {
             (Some(on), Some(off)) => Some(Some(Pauses { on, off, distribution: record.get("distribution")? })),
             (None, None) if !needed => Some(None),
             _ => {
+                if needed
+                    && [("on", on), ("off", off)]
+                        .iter()
+                        .any(|(key, time)| time.is_none() && record.given(key).is_none())
+                {
+                    // The schema has named it as missing.
+                    return None;
+                }
                 let key = if on.is_some() { "off" } else { "on" };
                 let allowed = if needed { "a time" } else { "both `on` and `off`, or neither" };
                 let reason = if needed { "has no meaning for kind = \"on_off\"" } else { "is given without the other" };
