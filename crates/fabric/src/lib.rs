@@ -54,7 +54,7 @@ pub use parts::{link_direction, link_losses, queue};
 pub use pcap::{Deliveries, DropFile, Marks, PcapFailure, PcapFile, PcapNames, SNAPLEN, UnreadableCapture, Wanted};
 pub use progress::Progress;
 pub use reporters::{CONNECTION, CONNECTION_VARIABLES, DisciplineVariables, discipline_variables, sender_variables};
-pub use rows::{counters, queue_row, queue_total, router_row, router_total};
+pub use rows::{counters, impairment_total, queue_row, queue_total, router_row, router_total};
 pub use seeds::Seeds;
 pub use states::{Reporter, States};
 pub use subqueues::Subqueues;

@@ -539,6 +539,11 @@ impl LinkDirection {
         &mut self.meter
     }
 
+    /// What its impairments did; `None` without any.
+    pub fn impaired(&self) -> Option<&ImpairMeter> {
+        self.impair.as_ref().map(|_| &self.meter.impaired)
+    }
+
     /// Time and bytes of the current transmission that fall after `end`.
     pub fn unsent(&self, end: Instant) -> (Duration, Bytes) {
         let time = self.sent_at.since(end);

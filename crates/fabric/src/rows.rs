@@ -1,10 +1,11 @@
 //! The counters of links and router agents as rows of samples and totals.
 
+use crate::impair::ImpairMeter;
 use crate::link::LinkMeter;
 use narrows_queue::QueueView;
 use narrows_samples::{
-    Column, Counter, Counters, FLOW_COUNTERS, NONE, QueueRow, QueueTotal, ROUTER_COUNTERS, ROUTER_VALUES, RouterRow,
-    RouterTotal,
+    Column, Counter, Counters, FLOW_COUNTERS, ImpairmentTotal, NONE, QueueRow, QueueTotal, ROUTER_COUNTERS,
+    ROUTER_VALUES, RouterRow, RouterTotal,
 };
 use narrows_scheme::{AgentCounters, FlowCounts, SchemeRow};
 use narrows_units::{Bytes, Duration, Instant};
@@ -53,6 +54,13 @@ pub fn queue_total(view: &QueueView, meter: &LinkMeter, unsent: (Duration, Bytes
         max_bytes: meter.max_bytes,
         capacity_bits,
     }
+}
+
+/// What impairments did over the whole run, on the direction whose queue is `index` in `queue_totals`.
+#[must_use]
+pub fn impairment_total(index: usize, meter: &ImpairMeter) -> ImpairmentTotal {
+    let ImpairMeter { duplicated, reordered, held, decimated, acks_lost, outage_drops } = *meter;
+    ImpairmentTotal { queue: index as u64, duplicated, reordered, held, decimated, acks_lost, outage_drops }
 }
 
 /// A router agent at one time; `index` is its number in `router_totals`.

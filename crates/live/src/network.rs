@@ -254,6 +254,9 @@ impl Network {
             let row =
                 narrows_fabric::queue_total(&link.view(), link.meter(), link.unsent(end), link.capacity_bits(end));
             samples.queue_totals.push(&row);
+            if let Some(meter) = link.impaired() {
+                samples.impairment_totals.push(&narrows_fabric::impairment_total(edge, meter));
+            }
             for (label, total) in link.meter().subqueues.totals(edge) {
                 samples.subqueue_totals.push(&total);
                 samples.subqueue_names.push(label.to_owned());

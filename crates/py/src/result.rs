@@ -2,9 +2,9 @@
 
 use crate::{PyResultOf, Stopped, live, run_error};
 use narrows_samples::{
-    Counter, DatagramTotals, Fault, FlowSamples, FlowTotals, Packed, Plain, PlaybackTotals, QueueSamples, QueueTotals,
-    RouterSamples, RouterTotals, Samples, Series, StateSamples, StationTotals, SubqueueSamples, SubqueueTotals, Table,
-    Transfers, named,
+    Counter, DatagramTotals, Fault, FlowSamples, FlowTotals, ImpairmentTotals, Packed, Plain, PlaybackTotals,
+    QueueSamples, QueueTotals, RouterSamples, RouterTotals, Samples, Series, StateSamples, StationTotals,
+    SubqueueSamples, SubqueueTotals, Table, Transfers, named,
 };
 use narrows_sim::{Outcome, Progress, RunError};
 use narrows_units::Variable;
@@ -83,7 +83,7 @@ impl PyResult {
     fn tables<'py>(&self, py: Python<'py>) -> PyResultOf<Bound<'py, PyDict>> {
         let Samples { flow_totals, queue_totals, router_totals, station_totals, subqueue_totals, counters, .. } =
             &self.0.samples;
-        let Samples { transfers, playback_totals, datagram_totals, .. } = &self.0.samples;
+        let Samples { transfers, playback_totals, datagram_totals, impairment_totals, .. } = &self.0.samples;
         let tables = PyDict::new(py);
         let progress = Some(&*self.2);
         tables.set_item(FlowTotals::NAME, columns(py, flow_totals, &counters.flow_totals, progress)?)?;
@@ -93,6 +93,7 @@ impl PyResult {
         tables.set_item(SubqueueTotals::NAME, columns(py, subqueue_totals, &[], progress)?)?;
         tables.set_item(Transfers::NAME, columns(py, transfers, &[], progress)?)?;
         tables.set_item(DatagramTotals::NAME, columns(py, datagram_totals, &[], progress)?)?;
+        tables.set_item(ImpairmentTotals::NAME, columns(py, impairment_totals, &[], progress)?)?;
         tables.set_item(PlaybackTotals::NAME, columns(py, playback_totals, &[], progress)?)?;
         Ok(tables)
     }

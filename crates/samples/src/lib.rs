@@ -22,10 +22,10 @@ pub use state::{Owner, Series, StateRow, StateSamples};
 pub use store::{Fault, Store};
 pub use table::{Column, Data, NONE, Plain, Table};
 pub use tables::{
-    DatagramTotal, DatagramTotals, FLOW_COUNTERS, FlowRow, FlowSamples, FlowTotal, FlowTotals, PlaybackTotal,
-    PlaybackTotals, QueueRow, QueueSamples, QueueTotal, QueueTotals, ROUTER_COUNTERS, ROUTER_VALUES, RouterRow,
-    RouterSamples, RouterTotal, RouterTotals, StationTotal, StationTotals, SubqueueRow, SubqueueSamples, SubqueueTotal,
-    SubqueueTotals, TransferRow, Transfers,
+    DatagramTotal, DatagramTotals, FLOW_COUNTERS, FlowRow, FlowSamples, FlowTotal, FlowTotals, ImpairmentTotal,
+    ImpairmentTotals, PlaybackTotal, PlaybackTotals, QueueRow, QueueSamples, QueueTotal, QueueTotals, ROUTER_COUNTERS,
+    ROUTER_VALUES, RouterRow, RouterSamples, RouterTotal, RouterTotals, StationTotal, StationTotals, SubqueueRow,
+    SubqueueSamples, SubqueueTotal, SubqueueTotals, TransferRow, Transfers,
 };
 
 /// What a run yields.
@@ -76,6 +76,8 @@ pub struct Samples {
     pub playback_totals: PlaybackTotals,
     /// One row per UDP flow whose datagrams have room for a number.
     pub datagram_totals: DatagramTotals,
+    /// One row per direction of a link with impairments.
+    pub impairment_totals: ImpairmentTotals,
 }
 
 impl Samples {

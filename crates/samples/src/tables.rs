@@ -246,6 +246,21 @@ table! {
 }
 
 table! {
+    /// What the impairments of a direction of a link did over a run.
+    ImpairmentTotal,
+    /// One row per direction with impairments.
+    ImpairmentTotals = "impairment_totals" {
+        queue: "index", "Index of the direction's queue.";
+        duplicated: "packets", "Copies that went onto the wire.";
+        reordered: "packets", "Packets that arrived after one that was sent later (RFC 4737, section 3).";
+        held: "packets", "Packets held at the far end for a burst.";
+        decimated: "packets", "Pure ACKs that decimation dropped; also in `dropped_forced` of the queue.";
+        acks_lost: "packets", "Pure ACKs lost on the link; also in `corrupted` of the queue.";
+        outage_drops: "packets", "Packets that an outage dropped; also in `dropped_forced` of the queue.";
+    }
+}
+
+table! {
     /// A flow of datagrams over a run.
     DatagramTotal,
     /// One row per UDP flow whose datagrams have room for a number.

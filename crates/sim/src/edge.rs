@@ -1,7 +1,7 @@
 //! A direction of a link as the loop sees it: computed by arithmetic where possible, packet by packet elsewhere.
 
 use crate::line::Line;
-use narrows_fabric::{LinkDirection, LinkMeter};
+use narrows_fabric::{ImpairMeter, LinkDirection, LinkMeter};
 use narrows_queue::QueueView;
 use narrows_units::{Bytes, Duration, Instant};
 
@@ -45,6 +45,14 @@ impl Link {
         match self {
             Self::Line(_) => Instant::NEVER,
             Self::Queue(link) => link.next_change(),
+        }
+    }
+
+    /// What its impairments did; `None` without any.
+    pub(crate) fn impaired(&self) -> Option<&ImpairMeter> {
+        match self {
+            Self::Line(_) => None,
+            Self::Queue(link) => link.impaired(),
         }
     }
 

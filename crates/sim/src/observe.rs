@@ -1,11 +1,12 @@
 //! The state of the simulation as rows of samples and totals.
 
 use crate::connections::delivered;
+use crate::edge::Link;
 use crate::flow::End;
 use crate::run::{Options, RunError};
 use crate::world::World;
 use narrows_fabric::{End as TransferEnd, LinkMeter, Transfers, counters, framed, playback_row};
-use narrows_fabric::{queue_row, queue_total, router_row, router_total};
+use narrows_fabric::{impairment_total, queue_row, queue_total, router_row, router_total};
 use narrows_queue::QueueView;
 use narrows_samples::{FlowRow, FlowTotal, NONE, QueueRow, QueueTotal, RouterRow, Samples};
 use narrows_scheme::{End as Counting, Port};
@@ -123,6 +124,9 @@ impl World<'_> {
         for queue in 0..queues {
             go_on(queue)?;
             samples.queue_totals.push(&self.queue_total(queue));
+            if let Some(meter) = self.links.get(queue).and_then(Link::impaired) {
+                samples.impairment_totals.push(&impairment_total(queue, meter));
+            }
             for (label, total) in self.meter(queue).subqueues.totals(queue) {
                 samples.subqueue_totals.push(&total);
                 samples.subqueue_names.push(label.to_owned());

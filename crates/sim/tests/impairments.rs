@@ -48,6 +48,22 @@ fn mbps(outcome: &Outcome) -> f64 {
 }
 
 #[test]
+fn counters_say_what_each_direction_did() {
+    let link = "forward.duplicate = 1\nforward.reorder = { delay = \"12 ms\", gap = 10, selected = \"behind\" }\n\
+                reverse.ack_decimation = { every = 2, of = \"all\" }";
+    let outcome = both(link, &(UDP.to_owned() + TCP));
+    let told = &outcome.samples.impairment_totals;
+    assert_eq!(told.queue, [2, 3]);
+    let [there, back] = [0, 1].map(|row| told.row(row).unwrap());
+    let [queue, _] = queues(&outcome);
+    assert_eq!(there.duplicated, queue.forwarded_packets);
+    assert!(there.reordered > queue.forwarded_packets / 20, "{there:?}");
+    assert_eq!((there.decimated, there.held, there.outage_drops, back.duplicated, back.reordered), (0, 0, 0, 0, 0));
+    assert!(back.decimated > 100, "{back:?}");
+    assert!(both("", UDP).samples.impairment_totals.queue.is_empty());
+}
+
+#[test]
 fn tcp_takes_reordering_for_loss_and_undoes_it() {
     let still = flow(&both("forward.queue.limit = \"1000 packets\"", TCP));
     let reordered = "forward.queue.limit = \"1000 packets\"\nforward.reorder = { delay = \"10 ms\", gap = 100, selected = \"behind\" }";

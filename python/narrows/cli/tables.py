@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
+    from narrows.metrics.impairments import ImpairmentMetrics
     from narrows.metrics.totals import QueueMetrics, SubqueueMetrics
     from narrows.outcome import Kind, Outcome
     from narrows.outcome.rows import AnyRow
@@ -92,6 +93,14 @@ DATAGRAM_COLUMNS = (
     Column("frame_delay_p99_ms", "frames", "99 %, ms"),
     Column("incomplete_ratio", "incomplete", "%", 100),
 )
+IMPAIRMENT_COLUMNS = (
+    Column("reordered", "reordered", "pkts"),
+    Column("duplicated", "duplicated", "pkts"),
+    Column("held", "held", "pkts"),
+    Column("decimated", "decimated", "ACKs"),
+    Column("acks_lost", "lost", "ACKs"),
+    Column("outage_drops", "dropped", "in outages"),
+)
 INTERFACE_COLUMNS = (Column("utilisation", "of PHY rate", "%", 100), *QUEUE_COLUMNS[1:])
 ROUTER_COLUMNS = (
     Column("asked", "asked", "pkts"),
@@ -144,6 +153,7 @@ def print_result(result: Outcome, seconds: float, console: Console | None = None
     _print_plain(out, "video", PLAYBACK_COLUMNS, result.playbacks)
     _print_plain(out, "datagrams", DATAGRAM_COLUMNS, result.datagrams)
     _print_queues(out, result)
+    _print_impairments(out, result.impairments)
     _print_routers(out, result)
     for channel in range(len(result.channels)):
         _print_channel(out, result, channel)
@@ -187,6 +197,13 @@ def _print_plain(out: Console, heading: str, columns: Sequence[Column], rows: Se
         table.add_row(Text(row.name, overflow="fold"), *cells)
     out.print(table)
     out.print()
+
+
+def _print_impairments(out: Console, rows: Sequence[ImpairmentMetrics]) -> None:
+    """Print the counters that are above zero anywhere."""
+    columns = [column for column in IMPAIRMENT_COLUMNS if any(getattr(row, column.metric) for row in rows)]
+    struck = [row for row in rows if any(getattr(row, column.metric) for column in columns)]
+    _print_plain(out, "link", columns, struck)
 
 
 def _print_subqueues(out: Console, rows: Sequence[SubqueueMetrics]) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from narrows.metrics.datagrams import DatagramMetrics
+    from narrows.metrics.impairments import ImpairmentMetrics
     from narrows.metrics.routers import RouterMetrics
     from narrows.metrics.stations import ChannelMetrics, StationMetrics
     from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
@@ -131,6 +132,11 @@ class Batch(Outcome):
     def datagrams(self) -> tuple[DatagramMetrics, ...]:
         """Means over the runs, UDP flow by UDP flow."""
         return tuple(mean_row(rows) for rows in zip(*(run.datagrams for run in self.runs), strict=True))
+
+    @cached_property
+    def impairments(self) -> tuple[ImpairmentMetrics, ...]:
+        """Means over the runs, direction by direction."""
+        return tuple(mean_row(rows) for rows in zip(*(run.impairments for run in self.runs), strict=True))
 
     @staticmethod
     def _by_name(runs: Sequence[Sequence[TransferMetrics]]) -> list[list[TransferMetrics]]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from narrows.metrics.datagrams import DatagramMetrics
+    from narrows.metrics.impairments import ImpairmentMetrics
     from narrows.metrics.routers import RouterMetrics
     from narrows.metrics.stations import ChannelMetrics, StationMetrics
     from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
@@ -60,6 +61,10 @@ class Outcome:
         @property
         def datagrams(self) -> tuple[DatagramMetrics, ...]:
             """One-way delays and frames of UDP flows: of the run, or means over the runs."""
+
+        @property
+        def impairments(self) -> tuple[ImpairmentMetrics, ...]:
+            """What the impairments of links did: in the run, or means over the runs."""
 
         @property
         def routers(self) -> tuple[RouterMetrics, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from narrows.base.errors import InputError
 from narrows.metrics.datagrams import DatagramMetrics
+from narrows.metrics.impairments import ImpairmentMetrics
 from narrows.metrics.routers import RouterMetrics
 from narrows.metrics.stations import ChannelMetrics, StationMetrics
 from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
@@ -25,6 +26,7 @@ AnyRow = (
     | TransferMetrics
     | PlaybackMetrics
     | DatagramMetrics
+    | ImpairmentMetrics
 )
 """A row of metrics; a station's row is a channel's with two more fields of text."""
 
@@ -39,6 +41,7 @@ Row = TypeVar(
     TransferMetrics,
     PlaybackMetrics,
     DatagramMetrics,
+    ImpairmentMetrics,
 )
 
 WORDS: Final = ("name", "cc", "channel", "role")

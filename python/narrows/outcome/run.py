@@ -13,6 +13,7 @@ from narrows.outcome.transfers import Transfers
 
 if TYPE_CHECKING:
     from narrows.metrics.datagrams import DatagramMetrics
+    from narrows.metrics.impairments import ImpairmentMetrics
     from narrows.metrics.routers import RouterMetrics
     from narrows.metrics.transfers import PlaybackMetrics, TransferMetrics
     from narrows.model.scenario import Scenario
@@ -54,6 +55,8 @@ class Run(Outcome):
         What the video players of flows did.
     datagrams : tuple
         One-way delays and frames of UDP flows.
+    impairments : tuple
+        What the impairments of links did, direction by direction; empty without any.
     conditions : dict or None
         Which properties of the machine affected the results, and whether to trust them; see
         `narrows.outcome.conditions`. ``None`` for a simulated run: the same scenario and seed give the same results on
@@ -77,6 +80,7 @@ class Run(Outcome):
     transfer_classes: tuple[TransferMetrics, ...] = ()
     playbacks: tuple[PlaybackMetrics, ...] = ()
     datagrams: tuple[DatagramMetrics, ...] = ()
+    impairments: tuple[ImpairmentMetrics, ...] = ()
     conditions: Conditions | None = None
 
     @property

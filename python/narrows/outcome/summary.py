@@ -107,13 +107,14 @@ def _subqueues(result: Outcome) -> dict[str, Any]:
 
 
 def _transfers(result: Outcome) -> dict[str, Any]:
-    """Return completion times by size class, what video players did, and delays of datagrams; empty without any."""
+    """Return completion times by size class, what players, datagrams and impaired links did; empty without any."""
     if not result.runs:
         return {}
     classes = [row.to_dict() for row in result.transfer_classes]
     playbacks = [row.to_dict() for row in result.playbacks]
     datagrams = [row.to_dict() for row in result.datagrams]
-    told = {"transfers": classes, "playbacks": playbacks, "datagrams": datagrams}
+    impairments = [row.to_dict() for row in result.impairments]
+    told = {"transfers": classes, "playbacks": playbacks, "datagrams": datagrams, "impairments": impairments}
     return {key: rows for key, rows in told.items() if rows}
 
 

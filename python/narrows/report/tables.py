@@ -128,6 +128,14 @@ PLAYBACKS = (
     Column("stalled_ratio", "of the time", "%", 100.0),
     Column("played_s", "Played", "s"),
 )
+IMPAIRMENTS = (
+    Column("reordered", "Reordered", "packets", is_count=True),
+    Column("duplicated", "Duplicated", "packets", is_count=True),
+    Column("held", "Held for bursts", "packets", is_count=True),
+    Column("decimated", "ACKs decimated", "packets", is_count=True),
+    Column("acks_lost", "ACKs lost", "packets", is_count=True),
+    Column("outage_drops", "Dropped in outages", "packets", is_count=True),
+)
 DATAGRAMS = (
     Column("arrived_packets", "Arrived", "packets", is_count=True),
     Column("delay_mean_ms", "One-way delay mean", "ms"),

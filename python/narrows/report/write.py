@@ -188,6 +188,12 @@ def _queue_tables(runs: Sequence[Run]) -> list[tables.Table]:
     if parts:
         rows = [(name.replace("->", " → "), "", by_run) for name, by_run in parts.items()]
         made.append(tables.table("Sub-queues that packets passed", "Sub-queue", tables.SUBQUEUES, rows))
+    impaired = [
+        (first.name.replace("->", " → "), "", [run.impairments[i] for run in runs])
+        for i, first in enumerate(runs[0].impairments)
+    ]
+    if impaired:
+        made.append(tables.table("What impairments of links did", "Direction", tables.IMPAIRMENTS, impaired))
     return made
 
 

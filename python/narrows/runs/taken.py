@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from narrows import _core
 from narrows.metrics import NS_PER_S
 from narrows.metrics.datagrams import datagram_metrics
+from narrows.metrics.impairments import impairment_metrics
 from narrows.metrics.routers import router_metrics
 from narrows.metrics.stations import all_stations
 from narrows.metrics.totals import flow_metrics, queue_metrics, subqueue_metrics
@@ -86,6 +87,10 @@ def taken(
         datagrams=tuple(
             datagram_metrics(result.flow_names[row["flow"] or 0], row)
             for row in _rows(tables["datagram_totals"], check)
+        ),
+        impairments=tuple(
+            impairment_metrics(result.queue_names[row["queue"] or 0], row)
+            for row in _rows(tables["impairment_totals"], check)
         ),
         routers=tuple(
             router_metrics(name, totals)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from narrows import ownership
 from narrows.base.errors import InputError, NarrowsError
 from narrows.metrics.datagrams import DatagramMetrics
+from narrows.metrics.impairments import ImpairmentMetrics
 from narrows.metrics.routers import RouterMetrics
 from narrows.metrics.stations import StationMetrics
 from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
@@ -183,6 +184,9 @@ def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch
             transfer_classes=tuple(TransferMetrics(**_own(TransferMetrics, part)) for part in row.get("transfers", ())),
             playbacks=tuple(PlaybackMetrics(**_own(PlaybackMetrics, part)) for part in row.get("playbacks", ())),
             datagrams=tuple(DatagramMetrics(**_own(DatagramMetrics, part)) for part in row.get("datagrams", ())),
+            impairments=tuple(
+                ImpairmentMetrics(**_own(ImpairmentMetrics, part)) for part in row.get("impairments", ())
+            ),
             samples=everything if alone else everything.of_run(index),
             conditions=row.get("conditions"),
         )
@@ -217,6 +221,7 @@ def _own(
         | TransferMetrics
         | PlaybackMetrics
         | DatagramMetrics
+        | ImpairmentMetrics
     ],
     row: dict[str, Any],
 ) -> dict[str, Any]:
