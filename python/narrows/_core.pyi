@@ -198,6 +198,9 @@ class Scenario:
     def duration_ns(self) -> int: ...
     @property
     def seed(self) -> int: ...
+    @property
+    def warnings(self) -> list[dict[str, str | int | None]]:
+        """What is legal but odd: dicts as those of `ScenarioError.problems`."""
     def size(self) -> dict[str, int]:
         """Return counts: nodes, links, flows, flow_rows, queue_rows, router_rows, state_rows (what sampling yields)."""
     def to_toml(self) -> str:

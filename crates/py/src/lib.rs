@@ -32,7 +32,7 @@ create_exception!(_core, Stopped, PyException, "A run that was stopped by `Progr
 
 /// A validated scenario.
 #[pyclass(name = "Scenario", frozen)]
-struct PyScenario(Arc<narrows_scenario::Scenario>);
+struct PyScenario(Arc<narrows_scenario::Scenario>, Vec<narrows_scenario::Problem>);
 
 #[pymethods]
 impl PyScenario {
@@ -49,6 +49,12 @@ impl PyScenario {
     #[getter]
     fn seed(&self) -> u64 {
         self.0.seed
+    }
+
+    /// What is legal but odd: dicts as those of `ScenarioError.problems`.
+    #[getter]
+    fn warnings<'py>(&self, py: Python<'py>) -> PyResultOf<Bound<'py, PyList>> {
+        problem_list(py, &self.1)
     }
 
     /// Return counts of nodes, links, flows, and of the rows that sampling will yield.
@@ -203,19 +209,19 @@ fn parse(
     let files = Folder(folder.unwrap_or_default());
     let mut catalogue = narrows_sim::catalogue();
     catalogue.cc.extend(own.into_iter().map(foreign_row));
-    let parsed = aside(py, move || narrows_scenario::parse_with(&text, &path, &overrides, &catalogue, &files))?;
-    parsed.map(|scenario| PyScenario(Arc::new(scenario))).map_err(|problems| {
+    let parsed = aside(py, move || narrows_scenario::parse_told(&text, &path, &overrides, &catalogue, &files))?;
+    parsed.map(|(scenario, warnings)| PyScenario(Arc::new(scenario), warnings)).map_err(|problems| {
         let error = ScenarioError::new_err(problems.to_string());
-        match problem_list(py, &problems).and_then(|list| error.value(py).setattr("problems", list)) {
+        match problem_list(py, &problems.0).and_then(|list| error.value(py).setattr("problems", list)) {
             Ok(()) => error,
             Err(failure) => failure,
         }
     })
 }
 
-fn problem_list<'py>(py: Python<'py>, problems: &narrows_scenario::Problems) -> PyResultOf<Bound<'py, PyList>> {
+fn problem_list<'py>(py: Python<'py>, problems: &[narrows_scenario::Problem]) -> PyResultOf<Bound<'py, PyList>> {
     let list = PyList::empty(py);
-    for problem in &problems.0 {
+    for problem in problems {
         let entry = PyDict::new(py);
         entry.set_item("path", &problem.path)?;
         entry.set_item("line", problem.line)?;

@@ -73,6 +73,20 @@ pub fn parse_with(
     catalogue: &Catalogue,
     files: &dyn Files,
 ) -> Result<Scenario, Problems> {
+    parse_told(text, path, overrides, catalogue, files).map(|(scenario, _)| scenario)
+}
+
+/// Reads a scenario as [`parse_with`] does, and tells what in it is legal but odd: warnings in the order of the file.
+///
+/// # Errors
+/// As for [`parse_with`].
+pub fn parse_told(
+    text: &str,
+    path: &str,
+    overrides: &[(String, String)],
+    catalogue: &Catalogue,
+    files: &dyn Files,
+) -> Result<(Scenario, Vec<Problem>), Problems> {
     let mut report = Report::new(path);
     let mut tree = tree::read(text, &mut report);
     if !report.is_empty() {
@@ -83,7 +97,9 @@ pub fn parse_with(
     let root = check::table(root, (&tree, Place::Nowhere), &check::Path::Root, catalogue, &mut report);
     drop(tree);
     let scenario = build::scenario(&root, path, (catalogue, files), &mut report);
-    finish(scenario, report, "the scenario could not be built; please report this with the file")
+    let warnings = report.take_warnings();
+    let built = scenario.map(|scenario| (scenario, warnings));
+    finish(built, report, "the scenario could not be built; please report this with the file")
 }
 
 /// Returns the TCP settings of a flow for which only `choices` are given: the defaults that [`parse`] resolves for such

@@ -96,11 +96,12 @@ impl<'a> IntoIterator for &'a Problems {
 pub(crate) struct Report {
     path: String,
     found: Vec<(Place, Problem)>,
+    warned: Vec<(Place, Problem)>,
 }
 
 impl Report {
     pub(crate) fn new(path: &str) -> Self {
-        Self { path: path.to_owned(), found: Vec::new() }
+        Self { path: path.to_owned(), found: Vec::new(), warned: Vec::new() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -121,21 +122,35 @@ impl Report {
         reason: impl Into<String>,
         allowed: impl Into<String>,
     ) {
+        let problem = self.problem(place, field.to_string(), value.into(), reason.into(), allowed.into());
+        self.found.push((place, problem));
+    }
+
+    /// Adds a warning: what is legal, and probably not meant.
+    pub(crate) fn warn(
+        &mut self,
+        place: Place,
+        field: impl fmt::Display,
+        value: impl Into<String>,
+        reason: impl Into<String>,
+    ) {
+        let warning = self.problem(place, field.to_string(), value.into(), reason.into(), String::new());
+        self.warned.push((place, warning));
+    }
+
+    fn problem(&self, place: Place, field: String, value: String, reason: String, allowed: String) -> Problem {
         let (path, line, column) = match place {
             Place::File(line, column) => (self.path.clone(), Some(line), Some(column)),
             Place::Set(_) => (SET_PATH.to_owned(), None, None),
             Place::Nowhere => (self.path.clone(), None, None),
         };
-        let problem = Problem {
-            path,
-            line,
-            column,
-            field: field.to_string(),
-            value: value.into(),
-            reason: reason.into(),
-            allowed: allowed.into(),
-        };
-        self.found.push((place, problem));
+        Problem { path, line, column, field, value, reason, allowed }
+    }
+
+    /// Takes the warnings, sorted by place.
+    pub(crate) fn take_warnings(&mut self) -> Vec<Problem> {
+        self.warned.sort_by_key(|(place, _)| *place);
+        self.warned.drain(..).map(|(_, warning)| warning).collect()
     }
 
     /// Adds a problem of another file that the scenario names at `place`.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from narrows.cli.guard import hint
+from narrows.cli.guard import hint, warn
 
 if TYPE_CHECKING:
     from narrows.ownership import Claim
@@ -54,6 +54,7 @@ def run_both(
     from narrows.studies.comparison import directory as directories
 
     scenario = Scenario.from_file(file, overrides)
+    warn(scenario)
     begin = time.monotonic()
     with ExitStack() as stack:
         # Create the directory first, so that an unwritable one is reported before the long wait, not after it.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from narrows.cli.guard import guarded, hint
+from narrows.cli.guard import guarded, hint, warn
 from narrows.cli.options import (
     Dask,
     Estimate,
@@ -101,6 +101,7 @@ def contest(
     begin = time.monotonic()
     measured = None if window is None else contests.Window.parse(window)
     scenario = Scenario.from_file(on)
+    warn(scenario if queue is None else scenario.with_queue(queue))
     plan = contests.make(
         scenario if queue is None else scenario.with_queue(queue),
         [name for name in cc.split(",") if name.strip()],

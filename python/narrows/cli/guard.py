@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
+    from narrows.model.scenario import Scenario
+
 P = ParamSpec("P")
 
 _SIGNALLED = 128
@@ -144,6 +146,18 @@ def tell(error: NarrowsError) -> None:
             typer.echo(f"  {typer.style(problem.place, bold=True)}: {problem.message}", err=True)
     else:
         note(str(error))
+
+
+def warn(scenario: Scenario) -> None:
+    """Print what is odd in a scenario on stderr, a line each.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    """
+    head = typer.style("warning:", fg=None if os.environ.get("NO_COLOR") else "yellow", bold=True)
+    for warning in scenario.warnings:
+        typer.echo(f"{head} {typer.style(warning.place, bold=True)}: {warning.message}", err=True)
 
 
 def note(message: str) -> None:

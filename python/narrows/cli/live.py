@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand
 
 from narrows.base.errors import InputError, Interrupted
-from narrows.cli.guard import guarded, hint
+from narrows.cli.guard import guarded, hint, warn
 from narrows.cli.options import File, Force, Json, MaxMemory, NoProgress, Output, Set, claimed, overrides
 
 if TYPE_CHECKING:
@@ -149,6 +149,7 @@ def live(
     from narrows.store import results
 
     scenario = Scenario.from_file(file, overrides(set_))
+    warn(scenario)
     wanted = programs(exec_)
     held = claimed(output, force, [file])
     estimate.check_one(scenario)
@@ -227,6 +228,7 @@ def shell(
     from narrows.runs import live as world
 
     scenario = Scenario.from_file(file, overrides(set_))
+    warn(scenario)
     world.check(scenario)
     code = world.shell(scenario, host, traffic=traffic)
     if code:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrows.base.errors import InputError, Interrupted
-from narrows.cli.guard import guarded, hint
+from narrows.cli.guard import guarded, hint, warn
 from narrows.cli.options import File, Force, Jobs, Json, Load, MaxMemory, NoProgress, Output, Set, claimed, overrides
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ def run(
     for own_file in load or []:
         own.load(own_file)
     scenario = Scenario.from_file(file, overrides(set_))
+    warn(scenario)
     _check(scenario, order, output, quiet=quiet)
     begin = time.monotonic()
     interruption: Interrupted | None = None

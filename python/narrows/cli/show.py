@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from narrows.cli.guard import guarded, hint
+from narrows.cli.guard import guarded, hint, warn
 from narrows.cli.options import File, Set, overrides
 
 EXAMPLE = "Example: narrows show dumbbell-cubic --set 'duration=90 s' > mine.toml"
@@ -18,6 +18,7 @@ def show(file: File, set_: Set = None) -> None:
     from narrows.model.scenario import Scenario
 
     scenario = Scenario.from_file(file, overrides(set_))
+    warn(scenario)
     text = scenario.to_toml()
     if sys.stdout.isatty():
         from rich.console import Console

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from narrows.cli.guard import guarded, hint
+from narrows.cli.guard import guarded, hint, warn
 from narrows.cli.options import (
     Dask,
     Estimate,
@@ -69,6 +69,10 @@ def sweep(
     for own_file in load or []:
         own.load(own_file)
     read = Sweep.from_file(file, overrides(set_))
+    first = read.points[0]
+    if first.refusal is None:
+        # The others differ from it by what the axes set.
+        warn(first.scenario)
     if plan:
         from narrows.cli.sweep_tables import print_plan
 

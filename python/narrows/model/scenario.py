@@ -176,6 +176,11 @@ class Scenario:
         return self._core.seed
 
     @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What is legal but probably not meant, in the order of the file; most scenarios have none."""
+        return tuple(Problem.from_core(warning) for warning in self._core.warnings)
+
+    @property
     def core(self) -> _core.Scenario:
         """The extension's scenario."""
         return self._core

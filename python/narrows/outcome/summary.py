@@ -55,6 +55,7 @@ def of(result: Outcome) -> dict[str, Any]:
         **_subqueues(result),
         **_transfers(result),
         **_conditions(result),
+        **_warnings(result),
     }
     if isinstance(result, Batch):
         if result.until is not None:
@@ -116,6 +117,12 @@ def _transfers(result: Outcome) -> dict[str, Any]:
     impairments = [row.to_dict() for row in result.impairments]
     told = {"transfers": classes, "playbacks": playbacks, "datagrams": datagrams, "impairments": impairments}
     return {key: rows for key, rows in told.items() if rows}
+
+
+def _warnings(result: Outcome) -> dict[str, Any]:
+    """Return what is odd in the scenario; empty without warnings."""
+    rows = [{"field": one.field, "message": one.message} for one in result.scenario.warnings]
+    return {"warnings": rows} if rows else {}
 
 
 def _conditions(result: Outcome) -> dict[str, Any]:

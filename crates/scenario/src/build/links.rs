@@ -3,6 +3,7 @@
 use super::Build;
 use super::counted::Counted;
 use super::nodes::Nodes;
+use super::odd::Noted;
 use super::queues::Drain;
 use crate::check::{Path, fits_kind, missing};
 use crate::problem::Place;
@@ -42,6 +43,8 @@ pub(crate) struct Links {
     ends: BTreeSet<(usize, usize)>,
     /// Limits in bytes or in time, to be compared with the flows' packets: one for each place.
     byte_limits: Vec<ByteLimit>,
+    /// Parameters of queues that may be odd: one for each place.
+    pub(super) odd: Vec<Noted>,
     /// Places of limits that were refused already.
     pub(super) refused: BTreeSet<Place>,
     /// Places of queue tables that were checked already.

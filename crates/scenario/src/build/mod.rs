@@ -8,6 +8,7 @@ mod flows;
 mod impair;
 mod links;
 mod nodes;
+mod odd;
 mod queues;
 mod reach;
 mod rules;
@@ -71,6 +72,7 @@ pub(crate) fn scenario(
     build.around_scheme(&found, &nodes, (&links, &wifi), &flows);
     build.room_for_packets(&flows, &links);
     build.air_for_packets(&flows, &wifi);
+    build.odd_queues(&links, &flows);
     flows.truncate(listed);
     let (when, sample_state) = match root.table("sampling") {
         Some(table) => (table.get("interval")?, build.sampled_state(table)?),

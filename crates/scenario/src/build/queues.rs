@@ -53,6 +53,8 @@ impl Build<'_> {
         if let Err(broken) = (row.fit)(&mut params, limit) {
             self.complain(broken, &layers, stack);
         }
+        let rate = if let Drain::Link(rate) = drain { rate } else { None };
+        links.note_odd(row, &params, stack, rate);
         Some(Queue { kind: row.name, limit, params: Arc::new(params) })
     }
 
