@@ -32,6 +32,7 @@ mod policer;
 mod prio;
 mod red;
 mod red_adaptive;
+mod red_linux;
 pub mod registry;
 mod sfq;
 mod tbf;

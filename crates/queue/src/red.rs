@@ -47,6 +47,9 @@
 //!   `adaptive`, as ns-2's `q_weight_ = 0` and `targetdelay_` do. Unlike there, they follow changes of the rate, and
 //!   given thresholds do not count. ns-3 has them too.
 //! - Packets that overflow move the average and restart the count, as in ns-2; Linux only updates the average.
+//! - `profile = "linux"` takes the decisions of Linux 6.1 (`red_linux.rs` says what they are): bytes, integers, a weight
+//!   that is a power of two, one random number for each drop, no `gentle` and no `wait`, and a slower decay over idle
+//!   times. The default, `floyd`, is what the lines above describe.
 //!
 //! # Limits
 //! The average moves only when packets arrive. With `adaptive`, max_p keeps its value over idle times. Thresholds from
@@ -59,10 +62,11 @@
 //! `automatic_settings_follow_the_rate`.
 
 use crate::red_adaptive::{Adaptation, Capacity};
+use crate::red_linux::{RedLinux, log_of};
 use crate::registry::{Amount, Broken, Discipline, Kind, Param, Params, Row, Setup, Value};
 use crate::{Aqm, DropReason, Fifo, Limit, Queue, QueueView, Verdict};
 use narrows_rng::Stream;
-use narrows_settings::queue::ANY;
+use narrows_settings::queue::{ANY, Word};
 use narrows_units::{Bytes, Duration, Instant, Packets, Probability, Rate, Variable};
 use narrows_wire::Packet;
 
@@ -154,10 +158,25 @@ const PARAMS: &[Param] = &[
         doc: "Queueing delay half-way between the thresholds, which then follow from the link's rate instead of `min_threshold` and `max_threshold` (Adaptive RED); 0 for none.",
         kind: Kind::Time { default: Duration::ZERO, min: Duration::ZERO, max: Duration::from_secs(3600) },
     },
+    Param {
+        name: "profile",
+        doc: "The rules of the papers, as ns-2 has them, or the decisions of Linux 6.1, which counts bytes and has neither `gentle` nor `wait`.",
+        kind: Kind::Choice {
+            default: "floyd",
+            words: &[
+                Word("floyd", "the papers, with ns-2's choices as defaults"),
+                Word("linux", "Linux 6.1 with `harddrop`: integers, and a random distance to the next drop"),
+            ],
+        },
+    },
 ];
 
 /// Converts the thresholds to the unit of `bytes_mode`, and checks that they rise up to the limit.
 fn fit(params: &mut Params, limit: Limit) -> Result<(), Broken> {
+    let linux = params.choice("profile") == "linux";
+    if linux {
+        params.set("bytes_mode", Value::Switch(true));
+    }
     let (bytes_mode, mean) = (params.switch("bytes_mode"), params.size("mean_packet").as_f64());
     let convert = |amount: Amount| match (amount, bytes_mode) {
         (Amount::Bare(n), _) | (Amount::Packets(n), false) | (Amount::Bytes(n), true) => n,
@@ -178,14 +197,47 @@ fn fit(params: &mut Params, limit: Limit) -> Result<(), Broken> {
     if counts && max > room {
         return broken("max_threshold", "is above the queue's limit", format!("at most {room} {unit}"));
     }
+    if linux {
+        return fit_linux(params, [min, max]);
+    }
     for (name, n) in [("min_threshold", min), ("max_threshold", max)] {
         params.set(name, Value::Amount(if bytes_mode { Amount::Bytes(n) } else { Amount::Packets(n) }));
     }
     Ok(())
 }
 
+/// Checks what Linux has no counterpart of, and thresholds in bytes by its `red_check_params`.
+fn fit_linux(params: &mut Params, thresholds: [f64; 2]) -> Result<(), Broken> {
+    let given = [
+        ("adaptive", params.switch("adaptive"), "false: Linux adapts by a timer"),
+        ("target_delay", !params.time("target_delay").is_zero(), "0 s"),
+        ("weight", params.number("weight") <= 0.0, "a number above 0"),
+    ];
+    for (param, is_given, allowed) in given {
+        if is_given {
+            let reason = "has no counterpart in profile linux".to_owned();
+            return Err(Broken { param, reason, allowed: allowed.to_owned() });
+        }
+    }
+    // Thresholds shifted by the weight's exponent have 31 bits.
+    let most = f64::from(1_u32 << (31 - log_of(params.number("weight"))));
+    let [min, max] = thresholds;
+    if max >= most {
+        let reason = "is too large for Linux's integers at this weight".to_owned();
+        return Err(Broken { param: "max_threshold", reason, allowed: format!("less than {most} B") });
+    }
+    for (name, n) in [("min_threshold", min), ("max_threshold", max)] {
+        params.set(name, Value::Amount(Amount::Bytes(n)));
+    }
+    Ok(())
+}
+
 fn build(Setup { limit, params, chance }: Setup<'_>) -> Box<dyn Queue> {
-    red(RedConfig::of(limit, params), chance)
+    let config = RedConfig::of(limit, params);
+    if params.choice("profile") == "linux" {
+        return Box::new(Fifo::new(limit, RedLinux::new(config, chance)));
+    }
+    red(config, chance)
 }
 
 /// Parameters of RED. Thresholds are in packets, or in bytes with `bytes_mode`.
