@@ -27,6 +27,8 @@
 #define JOB_BYTES (4 << 20)
 #define NEVER U64_MAX
 #define TICK (NSEC_PER_SEC / HZ)
+/* In place of the index of a timer: the hrtimer. */
+#define PRECISE (-1)
 
 struct job_head {
 	u64 created;	/* ns: virtual time at which the qdisc is created */
@@ -62,6 +64,7 @@ static struct outcome *outcomes;
 static bool done;
 static u64 state[4];
 static struct timer_list *timers[8];
+static struct hrtimer *precise;
 static u64 watchdog = NEVER;
 static u8 phase;
 
@@ -155,6 +158,22 @@ EXPORT_SYMBOL(narrows_watchdog_schedule);
 void narrows_watchdog_cancel(struct qdisc_watchdog *wd) { watchdog = NEVER; }
 EXPORT_SYMBOL(narrows_watchdog_cancel);
 
+/* One hrtimer, whose callback starts it again. */
+
+void narrows_hrtimer_start_range_ns(struct hrtimer *timer, ktime_t at, u64 delta, const enum hrtimer_mode mode)
+{
+	precise = timer;
+	hrtimer_set_expires(timer, at);
+}
+EXPORT_SYMBOL(narrows_hrtimer_start_range_ns);
+
+int narrows_hrtimer_cancel(struct hrtimer *timer)
+{
+	precise = NULL;
+	return 1;
+}
+EXPORT_SYMBOL(narrows_hrtimer_cancel);
+
 /* The replay. */
 
 static void freed(struct sk_buff *skb)
@@ -242,9 +261,10 @@ static u64 depart(struct Qdisc *sch)
 
 static u64 first_timer(int *which)
 {
-	u64 first = NEVER;
+	u64 first = precise ? ktime_to_ns(hrtimer_get_expires(precise)) : NEVER;
 	int i;
 
+	*which = PRECISE;
 	for (i = 0; i < ARRAY_SIZE(timers); i++)
 		if (timers[i] && (u64)timers[i]->expires * TICK < first) {
 			first = (u64)timers[i]->expires * TICK;
@@ -255,7 +275,15 @@ static u64 first_timer(int *which)
 
 static void fire(int which)
 {
-	struct timer_list *timer = timers[which];
+	struct timer_list *timer;
+
+	if (which == PRECISE) {
+		phase = DROPPED_TIMER;
+		if (precise->function(precise) == HRTIMER_NORESTART)
+			precise = NULL;
+		return;
+	}
+	timer = timers[which];
 
 	phase = DROPPED_TIMER;
 	timers[which] = NULL;
@@ -322,6 +350,7 @@ static ssize_t job_write(struct file *file, const char __user *from, size_t len,
 		memcpy(state, head()->state, sizeof(state));
 		watchdog = NEVER;
 		memset(timers, 0, sizeof(timers));
+		precise = NULL;
 		memset(outcomes, 0, JOB_BYTES);
 		set_clock(head()->created);
 	}

@@ -3,7 +3,8 @@
 
 `python3 tools/kernel_qdiscs/run.py` writes crates/queue/tests/vectors/kernel_qdiscs.txt. It needs no root, but Debian's
 packages qemu-system-x86, busybox-static, iproute2, gcc-12, make and binutils, and 1 GB in the directory `--work`. It
-fetches the kernel's packages by `apt-get download`.
+fetches the kernel's packages by `apt-get download`, and one of the next distribution for `dualpi2`, which no kernel of
+Debian has compiled in.
 
 The guest runs Debian's kernel and qdisc modules. Their imports of clock, timers and random numbers are renamed to
 functions of replay.c, so that each decision is taken at an exact virtual time. `fq_codel` is built into Debian's
@@ -32,9 +33,12 @@ PACKAGES = [
     "linux-kbuild-6.1",
     "linux-source-6.1",
 ]
+# The source package of sid whose net/sched/sch_dualpi2.c is built against these headers, with older.h.
+NEWER = "linux-source-7.2"
 # Linux's PIE updates first half a second after its creation; with this time, updates come at multiples of 16 ms.
 CREATED = 1_004_000_000
 START = 1_600_000_000
+MIRROR = "http://deb.debian.org/debian"
 RENAMED = {
     "ktime_get": "narrows_ktime_get",
     "get_random_bytes": "narrows_get_random_bytes",
@@ -46,6 +50,8 @@ RENAMED = {
     "timer_delete_sync": "narrows_del_timer_sync",
     "qdisc_watchdog_schedule_range_ns": "narrows_watchdog_schedule",
     "qdisc_watchdog_cancel": "narrows_watchdog_cancel",
+    "hrtimer_start_range_ns": "narrows_hrtimer_start_range_ns",
+    "hrtimer_cancel": "narrows_hrtimer_cancel",
 }
 KINDS = "?SIOT"  # waits, sent, dropped on enqueue, on dequeue, by a timer
 MASK = (1 << 64) - 1
@@ -113,7 +119,7 @@ def generator(skip: int) -> list[int]:
 def job(scenario: Table, disc: Table) -> bytes:
     """The input of replay.c."""
     listed = arrivals(scenario)
-    packed = struct.pack("<7Q", CREATED, scenario["rate"], *generator(int(disc.get("skip", 0))), len(listed))
+    packed = struct.pack("<7Q", int(disc.get("created", CREATED)), scenario["rate"], *generator(int(disc.get("skip", 0))), len(listed))
     for at, flow, size, tos in listed:
         band = {0xB8: 0, 0x20: 2}.get(tos & 0xFC, 1)
         packed += struct.pack("<QIHBB", at, flow, size, tos, 255 if "class" in disc else band)
@@ -123,6 +129,38 @@ def job(scenario: Table, disc: Table) -> bytes:
 def sh(*command: str | Path, **more: Any) -> None:
     """Runs a command that must succeed."""
     subprocess.run([str(x) for x in command], check=True, **more)
+
+
+def newer(work: Path, mod: Path) -> None:
+    """Fetches sid's source of dualpi2 with the numbers of its attributes."""
+    sid = work / "sid"
+    if not (sid / "done").exists():
+        for name in ("etc", "lists/partial", "cache/archives/partial"):
+            (sid / name).mkdir(parents=True, exist_ok=True)
+        keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
+        (sid / "etc/sid.sources").write_text(
+            f"Types: deb\nURIs: {MIRROR}\nSuites: sid\nComponents: main\nSigned-By: {keyring}\n"
+        )
+        places = {
+            "Dir::Etc::sourcelist": "/dev/null",
+            "Dir::Etc::sourceparts": sid / "etc",
+            "Dir::State::lists": sid / "lists",
+            "Dir::Cache": sid / "cache",
+        }
+        options = [text for key, value in places.items() for text in ("-o", f"{key}={value}")]
+        sh("apt-get", *options, "update", cwd=sid)
+        sh("apt-get", *options, "download", NEWER, cwd=sid)
+        for package in sid.glob("*.deb"):
+            sh("dpkg-deb", "-x", package, sid)
+        files = [f"{NEWER}/net/sched/sch_dualpi2.c", f"{NEWER}/include/uapi/linux/pkt_sched.h"]
+        sh("tar", "xf", sid / f"usr/src/{NEWER}.tar.xz", *files, cwd=sid)
+        (sid / "done").touch()
+    shutil.copy(sid / NEWER / "net/sched/sch_dualpi2.c", mod)
+    shutil.copy(HERE / "older.h", mod)
+    attributes = (sid / NEWER / "include/uapi/linux/pkt_sched.h").read_text()
+    (mod / "dualpi2_attributes.h").write_text(attributes[attributes.index("/* DUALPI2 */") : attributes.rindex("#endif")])
+    (mod / "net").mkdir(exist_ok=True)
+    (mod / "net/gso.h").write_text("/* In older kernels linux/netdevice.h has these. */\n")
 
 
 def prepare(work: Path) -> None:
@@ -141,7 +179,11 @@ def prepare(work: Path) -> None:
     mod.mkdir(exist_ok=True)
     shutil.copy(HERE / "replay.c", mod)
     shutil.copy(root / "linux-source-6.1/net/sched/sch_fq_codel.c", mod)
-    (mod / "Makefile").write_text("obj-m := replay.o sch_fq_codel.o\n")
+    newer(work, mod)
+    (mod / "Makefile").write_text(
+        "obj-m := replay.o sch_fq_codel.o sch_dualpi2.o\n"
+        "CFLAGS_sch_dualpi2.o := -include $(src)/older.h -I$(src)\n"
+    )
     sh("make", "-s", "-C", root / f"usr/src/linux-headers-{IMAGE}", f"M={mod}", "modules")
 
 

@@ -75,6 +75,11 @@ enum {
 	 * sysctl, and refusing it leaks a reference in the kernel. */
 	TCP_CONG_NON_RESTRICTED = 1,
 	TCP_CONG_NEEDS_ECN = 2,
+	/* tcp_sock.ecn_flags: ACKs carry ECE until a CWR arrives. */
+	TCP_ECN_DEMAND_CWR = 4,
+	/* inet_connection_sock.icsk_ack.pending: a delayed ACK waits for its timer; an ACK must go out now. */
+	ICSK_ACK_TIMER = 2,
+	ICSK_ACK_NOW = 16,
 	/* "No slow-start threshold yet" (include/net/tcp.h). */
 	TCP_INFINITE_SSTHRESH = 0x7fffffff,
 	/* Initial window of a connection without another setting (RFC 6928), in segments. */
@@ -125,6 +130,9 @@ struct inet_connection_sock {
 	__u8 icsk_retransmits;
 	__u8 icsk_backoff;
 	const struct tcp_congestion_ops *icsk_ca_ops;
+	struct {
+		__u8 pending;
+	} icsk_ack;
 	u64 icsk_ca_priv[13];
 } NARROWS_CO_RE;
 struct tcp_rack {

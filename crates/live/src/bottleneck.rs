@@ -6,6 +6,7 @@ use crate::network::{Deliver, Network};
 use crate::tun::Tun;
 use narrows_units::{Duration, Instant, Rate};
 use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -121,8 +122,7 @@ pub fn carry(
     let lateness = Lateness { scheduling: schedule(rate), began: clock.now(), ..Lateness::default() };
     let mut hosts = Hosts { tuns, clock, end, lateness, late: 0 };
     let mut network = network;
-    let mut polled: Vec<PollFd<'_>> =
-        ports.iter().map(|(_, tun)| PollFd::new(tun.as_fd(), PollFlags::POLLIN)).collect();
+    let mut devices = Devices::new(ports);
     let mut buffer = vec![0; LONGEST];
     let begin = processor_time();
     let mut pauses = patience.map(|patience| Pauses::since(clock.now(), begin, patience));
@@ -140,43 +140,73 @@ pub fn carry(
         }
         let next = network.next_event().min(end);
         due = next.min(clock.now() + NAP);
-        wait(&mut polled, next, clock);
-        take(ports, &polled, &mut buffer, (&mut network, &mut hosts));
+        devices.wait(next, clock);
+        devices.take(&mut buffer, (&mut network, &mut hosts));
     }
     hosts.lateness.cpu = processor_time() - begin;
     (network, hosts.lateness)
 }
 
-/// Sleeps until a device has a packet, or until the time `until`.
-fn wait(polled: &mut [PollFd<'_>], until: Instant, clock: Clock) {
-    // Before time zero the clock stands still, and only packets and naps end the sleep.
-    let time = until.since(clock.now()).min(NAP);
-    let time = TimeSpec::new((time.as_nanos() / 1_000_000_000) as i64, (time.as_nanos() % 1_000_000_000) as i64);
-    // An interrupted sleep is only shorter.
-    let _ = ppoll(polled, Some(time), None);
+/// The hosts' devices, and those of them that have packets.
+struct Devices<'a> {
+    ports: &'a Ports<'a>,
+    /// Tells which devices have packets, so that a sleep costs no more with hundreds of devices. `None` if the kernel
+    /// gives none, and after a failure; then every device is asked each time.
+    epoll: Option<Epoll>,
+    events: Vec<EpollEvent>,
+    /// Indices of devices that may have packets.
+    ready: Vec<usize>,
 }
 
-/// Takes packets from the devices that have some, one from each in turn.
-fn take(ports: &Ports<'_>, polled: &[PollFd<'_>], buffer: &mut [u8], (network, hosts): (&mut Network, &mut Hosts<'_>)) {
-    let mut ready = polled.iter().map(|p| p.any().unwrap_or(true)).collect::<Vec<_>>();
-    for _ in 0..BATCH {
-        let mut any = false;
-        for (&(node, tun), ready) in ports.iter().zip(&mut ready) {
-            if !*ready {
-                continue;
+impl<'a> Devices<'a> {
+    fn new(ports: &'a Ports<'a>) -> Self {
+        let watch = || {
+            let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).ok()?;
+            for (index, (_, tun)) in ports.iter().enumerate() {
+                epoll.add(tun, EpollEvent::new(EpollFlags::EPOLLIN, index as u64)).ok()?;
             }
-            match tun.receive(buffer) {
-                Ok(Some(packet)) => {
-                    let now = hosts.clock.now().min(hosts.end);
-                    network.advance(now, hosts);
-                    network.receive(node, packet, now);
-                    any = true;
-                }
-                _ => *ready = false,
-            }
+            Some(epoll)
+        };
+        Self { ports, epoll: watch(), events: vec![EpollEvent::empty(); ports.len()], ready: Vec::new() }
+    }
+
+    /// Sleeps until a device has a packet, or until the time `until`. An interrupted sleep is only shorter.
+    fn wait(&mut self, until: Instant, clock: Clock) {
+        // Before time zero the clock stands still, and only packets and naps end the sleep.
+        let time = until.since(clock.now()).min(NAP);
+        let time = TimeSpec::new((time.as_nanos() / 1_000_000_000) as i64, (time.as_nanos() % 1_000_000_000) as i64);
+        self.ready.clear();
+        let Some(epoll) = &self.epoll else {
+            let mut polled: Vec<PollFd<'_>> =
+                self.ports.iter().map(|(_, tun)| PollFd::new(tun.as_fd(), PollFlags::POLLIN)).collect();
+            let _ = ppoll(&mut polled, Some(time), None);
+            self.ready.extend(0..self.ports.len());
+            return;
+        };
+        // epoll_wait counts in milliseconds, ppoll in nanoseconds.
+        if ppoll(&mut [PollFd::new(epoll.0.as_fd(), PollFlags::POLLIN)], Some(time), None) == Ok(0) {
+            return;
         }
-        if !any {
-            break;
+        let found = epoll.wait(&mut self.events, EpollTimeout::ZERO).unwrap_or(0);
+        self.ready.extend(self.events.iter().take(found).map(|event| event.data() as usize));
+        // In the order of the hosts, as a scan finds them.
+        self.ready.sort_unstable();
+    }
+
+    /// Takes packets from the devices that have some, one from each in turn.
+    fn take(&mut self, buffer: &mut [u8], (network, hosts): (&mut Network, &mut Hosts<'_>)) {
+        for _ in 0..BATCH {
+            self.ready.retain(|&index| {
+                let (node, tun) = self.ports[index];
+                let Ok(Some(packet)) = tun.receive(buffer) else { return false };
+                let now = hosts.clock.now().min(hosts.end);
+                network.advance(now, hosts);
+                network.receive(node, packet, now);
+                true
+            });
+            if self.ready.is_empty() {
+                break;
+            }
         }
     }
 }

@@ -237,6 +237,15 @@ impl LinkWatch for Watch<'_> {
     }
 }
 
+/// Turns ECT(0) of an IP packet into ECT(1), as a host with L4S senders would have sent it; leaves other packets alone.
+pub(crate) fn as_ect1(bytes: &mut [u8]) {
+    let v4 = Ipv4View::new_checked(&*bytes).map(|view| view.ecn());
+    let v6 = Ipv6View::new_checked(&*bytes).map(|view| view.ecn());
+    if v4.or(v6) == Ok(Ecn::Ect0) {
+        mark(bytes, Ecn::Ect1);
+    }
+}
+
 /// Writes an ECN codepoint into an IP packet that is ECN-capable; returns whether it is.
 pub(crate) fn mark(bytes: &mut [u8], ecn: Ecn) -> bool {
     if let Ok(mut view) = Ipv4View::new_checked(&mut *bytes) {

@@ -85,7 +85,7 @@ fn stacks(scenario: &Scenario) -> impl Iterator<Item = KernelsOwn> + '_ {
     })
 }
 
-/// Returns the congestion control of a flow: our eBPF program if there is one of that name, else the kernel's.
+/// Returns the congestion control of a flow: the kernel's, or our eBPF program if the kernel has none of that name.
 ///
 /// # Errors
 /// [`LiveError::Unsupported`] if neither exists, the kernel's would have other parameters, or the flow is not TCP;
@@ -101,10 +101,12 @@ pub fn control(flow: &Flow) -> Result<Control, LiveError> {
         });
     };
     let name = tcp.cc.as_str();
-    if let Some(program) = crate::bpf::programs().iter().find(|program| program.name == name) {
+    let available = controls::available();
+    // Where a kernel has the algorithm itself, that is what its users run.
+    let there = module(name).is_some_and(|module| available.iter().any(|item| item == module));
+    if let Some(program) = crate::bpf::programs().iter().find(|program| program.name == name && !there) {
         return Ok(Control::Ours(program.name));
     }
-    let available = controls::available();
     let ours = crate::bpf::programs().iter().map(|program| program.name.to_owned());
     let allowed = || available.iter().cloned().chain(ours.clone()).collect::<Vec<_>>().join(", ");
     let Some(module) = module(name) else {

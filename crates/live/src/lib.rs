@@ -7,6 +7,7 @@
 #![allow(unsafe_code, reason = "namespaces, TUN devices and sockets are system calls")]
 
 #[cfg(target_os = "linux")]
+mod agenda;
 mod bottleneck;
 #[cfg(target_os = "linux")]
 pub mod bpf;

@@ -4,7 +4,8 @@
 //! exact times, however late they are processed. A busy machine delays only the handover of a packet, and the caller
 //! measures by how much. So a rate is exact, and lateness does not add up along a path.
 
-use crate::counters::{NetworkCounters, Watch};
+use crate::agenda::Agenda;
+use crate::counters::{NetworkCounters, Watch, as_ect1};
 use crate::store::{self, Store};
 use narrows_fabric::{Exit, LinkDirection, Node, Nodes, PcapFailure, Seeds, Topology, agents, link_direction, scheme};
 use narrows_queue::{Disciplines, DropReason, QueueView, Verdict};
@@ -29,9 +30,15 @@ pub struct Network {
     topology: Topology,
     nodes: Nodes,
     links: Vec<LinkDirection>,
+    /// Of each link, the next event.
+    agenda: Agenda,
+    /// When the next link changes.
+    next_change: Instant,
     store: Store,
     counters: NetworkCounters,
     targets: BTreeMap<IpAddr, usize>,
+    /// By flow: whether its packets enter the network as ECT(1), which Linux cannot send.
+    ect1: Vec<bool>,
     sampling: Sampling,
     next_sample: Instant,
     end: Instant,
@@ -61,13 +68,18 @@ impl Network {
                 links.push(made.map_err(|error| error.to_string())?);
             }
         }
+        let mut agenda = Agenda::new(links.len());
+        links.iter().enumerate().for_each(|(edge, link)| agenda.set(edge, link.next_event()));
         Ok(Self {
             topology,
             nodes,
+            agenda,
+            next_change: earliest_change(&links),
             links,
             store: Store::default(),
             counters: NetworkCounters::new(scenario, disciplines),
             targets: scenario.nodes.iter().enumerate().map(|(index, node)| (node.address, index)).collect(),
+            ect1: scenario.flows.iter().map(|flow| flow.tcp().is_some_and(|tcp| tcp.ect1)).collect(),
             sampling: scenario.sampling,
             next_sample: Instant::ZERO,
             end: Instant::ZERO + scenario.duration,
@@ -86,8 +98,7 @@ impl Network {
     /// Returns the time of the network's next event.
     #[must_use]
     pub fn next_event(&self) -> Instant {
-        let links = self.links.iter().map(|link| link.next_event().min(link.next_change())).min();
-        links.unwrap_or(Instant::NEVER).min(self.next_look())
+        self.agenda.next().min(self.next_change).min(self.next_look())
     }
 
     /// Takes a packet that host number `node` sent at `now`. Bytes that are no IP packet, or have no destination, are
@@ -106,6 +117,11 @@ impl Network {
             self.counters.astray += 1;
             return;
         };
+        if member.is_some_and(|member| self.ect1.get(member.flow) == Some(&true))
+            && let Some(held) = self.store.get_mut(slot)
+        {
+            as_ect1(&mut held.bytes);
+        }
         self.forward(node, slot, self.now);
     }
 
@@ -117,13 +133,11 @@ impl Network {
                 break;
             }
             self.now = self.now.max(at);
-            self.change_links(at);
-            for edge in 0..self.links.len() {
-                while self.links[edge].next_event() <= at {
-                    if !self.look_at(edge, at, hosts) {
-                        break;
-                    }
-                }
+            if self.next_change <= at {
+                self.change_links(at);
+            }
+            while self.agenda.next() <= at {
+                self.look_at(self.agenda.first(), at, hosts);
             }
             if self.next_look() <= at {
                 self.sample(at);
@@ -133,11 +147,12 @@ impl Network {
     }
 
     /// Processes a link: a packet may arrive at its end, or the transmission of a lost packet may end.
-    fn look_at(&mut self, edge: usize, at: Instant, hosts: &mut impl Deliver) -> bool {
+    fn look_at(&mut self, edge: usize, at: Instant, hosts: &mut impl Deliver) {
         let Self { links, store, nodes, counters, .. } = self;
         let arrived = links[edge].arrive(at, &mut Watch { edge, store, nodes, counters });
         self.observe(edge);
-        let Some(slot) = arrived.as_ref().map(store::slot_of) else { return false };
+        self.plan(edge);
+        let Some(slot) = arrived.as_ref().map(store::slot_of) else { return };
         let node = self.topology.edges[edge].to;
         match self.store.get(slot) {
             Some(held) if held.target == node => {
@@ -147,7 +162,6 @@ impl Network {
             }
             _ => self.forward(node, slot, at),
         }
-        true
     }
 
     /// Forwards a packet from a node.
@@ -171,6 +185,7 @@ impl Network {
             None => links[edge].offer(&packet, at, &mut watch),
         }
         self.observe(edge);
+        self.plan(edge);
     }
 
     fn change_links(&mut self, at: Instant) {
@@ -178,8 +193,15 @@ impl Network {
             if self.links[edge].next_change() <= at {
                 let Self { links, store, nodes, counters, .. } = self;
                 links[edge].change(at, &mut Watch { edge, store, nodes, counters });
+                self.plan(edge);
             }
         }
+        self.next_change = earliest_change(&self.links);
+    }
+
+    /// Notes when a link that was touched acts next.
+    fn plan(&mut self, edge: usize) {
+        self.agenda.set(edge, self.links[edge].next_event());
     }
 
     fn next_look(&self) -> Instant {
@@ -208,6 +230,7 @@ impl Network {
             if let Some(states) = &mut counters.states {
                 states.sample(edge, &links[edge], at);
             }
+            self.plan(edge);
         }
         self.sample_routers(at);
     }
@@ -278,6 +301,11 @@ impl Network {
         self.counters.finish_capture()?;
         Ok(self.counters)
     }
+}
+
+/// When the first of these links changes.
+fn earliest_change(links: &[LinkDirection]) -> Instant {
+    links.iter().map(LinkDirection::next_change).min().unwrap_or(Instant::NEVER)
 }
 
 /// Returns where each direction of a link starts. Ports of a node are numbered in the order of its links, as in the

@@ -142,6 +142,50 @@ fn compound_linux_has_the_windows_of_the_rust_form() {
 }
 
 #[test]
+fn dctcp_has_the_windows_of_the_rust_form_in_profile_linux() {
+    let Some(program) = Program::compile("dctcp") else { return };
+    let profile = ("profile", Choice("linux".to_owned()));
+    for (shift_g, alpha) in [(4.0, 1.0), (1.0, 0.3), (6.0, 1.0)] {
+        let given = [("shift_g", Number(shift_g)), ("alpha", Number(alpha))];
+        let (_, in_c) = settings("dctcp", &given);
+        let (params, _) = settings("dctcp", &[given.as_slice(), std::slice::from_ref(&profile)].concat());
+        for (recording, events) in recordings() {
+            // Each third ACK tells of marks.
+            let marked: Vec<Event> = events.iter().enumerate().map(|(n, event)| with_marks(n, event)).collect();
+            for events in [events, marked] {
+                let rust = replay(&mut *algorithm("dctcp", &params), &events);
+                let c = program.replay(&events, &in_c);
+                for (at, (rust, c)) in rust.iter().zip(&c).enumerate() {
+                    let place = format!("{given:?}, {recording} event {at}: {}", events[at].line);
+                    assert!((rust.state["alpha"] * 1024.0 - c.state["alpha"] as f64).abs() < 1e-9, "{place}");
+                    assert_eq!(differ(false, rust, c, 0.0), Ok(()), "{place}");
+                }
+            }
+        }
+    }
+}
+
+/// An ACK with a share of what it delivers marked, if its number says so.
+fn with_marks(number: usize, event: &Event) -> Event {
+    if !number.is_multiple_of(3) || !matches!(event.what.as_str(), "ack" | "see") {
+        return event.clone();
+    }
+    Event::parse(&format!("{} {}", event.line, event.number(0).div_ceil(2)))
+}
+
+#[test]
+fn dctcp_alpha_moves_by_the_share_of_marked_segments() {
+    let Some(program) = Program::compile("dctcp") else { return };
+    let mut events = vec![Event::parse("start 0 0 100000 1 1000 100")];
+    for window in 1..=3 {
+        events.push(Event::parse(&format!("ack {window} {}00000 {}00000 1 100 20000 50", window, window + 1)));
+    }
+    let alphas: Vec<u64> = program.replay(&events, &[]).iter().map(|shown| shown.state["alpha"]).collect();
+    // 1024 - 64 + 50 * 64 / 100, and so on (crates/cc/src/algorithms/dctcp.rs, dctcp_alpha_half_marked).
+    assert_eq!(alphas, [1024, 992, 962, 934]);
+}
+
+#[test]
 fn a_wrong_parameter_is_noticed() {
     let Some(program) = Program::compile("agile_sd") else { return };
     let (params, _) = settings("agile_sd", &[]);

@@ -44,9 +44,11 @@
 //! | native mark and coupled one | one decision with the larger probability | two decisions | `profile` |
 //! | saturated L4S probability | Classic drops in both queues | the same, or marks alone | `overload` |
 //!
-//! - The timer runs while a packet waits or p' is above zero. In Linux it always runs, so that its phase differs.
+//! - The timer runs while a packet waits or p' is above zero. In Linux it always runs; with `profile = "linux"` updates
+//!   come at multiples of `tupdate` in simulated time, as if it had run from the start.
 //! - Linux's `step_in_packets`, `memory_limit`, filters and splitting of GSO packets have no counterpart.
-//! - p' is a floating-point number, in Linux a 32-bit fraction, with 41/256 and 819/256 Hz for 0.16 and 3.2 Hz.
+//! - p' is a floating-point number, in Linux a 32-bit fraction, with gains in 256ths of a hertz: 41/256 and 819/256 Hz
+//!   for 0.16 and 3.2 Hz. `profile = "linux"` counts so too.
 //! - A limit in bytes holds the packets that fit; the RFC leaves room for one MTU.
 //!
 //! # Limits
@@ -319,6 +321,8 @@ pub struct DualPi2 {
     bytes: Bytes,
     /// The base probability p'.
     base: f64,
+    /// The same as Linux keeps it, in 2^-32 (`pi2_prob`).
+    prob: u32,
     last_delay: Duration,
     /// Sums of probabilities by queue.
     counts: [f64; 2],
@@ -339,6 +343,7 @@ impl DualPi2 {
             queues: [VecDeque::new(), VecDeque::new()],
             bytes: Bytes::ZERO,
             base: 0.0,
+            prob: 0,
             last_delay: Duration::ZERO,
             counts: [0.0; 2],
             credit: 0,
@@ -381,14 +386,11 @@ impl DualPi2 {
         self.queues[class].front().map_or(Duration::ZERO, |held| now.since(held.waiting.enqueued))
     }
 
-    /// Whether an event of this probability happens in a queue (`recur`, or `dualpi2_roll`). A certain one does; the
-    /// RFC's sum would let the first one pass.
+    /// Whether an event of this probability happens in a queue (`recur`). A certain one does; the RFC's sum would let
+    /// the first one pass.
     fn happens(&mut self, class: usize, probability: f64) -> bool {
         if probability >= 1.0 {
             return true;
-        }
-        if self.config.random {
-            return self.chance.chance(probability);
         }
         self.counts[class] += probability;
         let happens = self.counts[class] > 1.0;
@@ -396,19 +398,45 @@ impl DualPi2 {
         happens
     }
 
+    /// Whether a random number is below a probability in 2^-32 (`dualpi2_roll`).
+    fn roll(&mut self, probability: u32) -> bool {
+        (self.chance.next_u64() >> 32) as u32 <= probability
+    }
+
     /// Whether an event of probability p' squared happens: Linux asks two random numbers about p'.
     fn happens_squared(&mut self, class: usize) -> bool {
         if self.config.random {
-            return self.chance.chance(self.base) && self.chance.chance(self.base);
+            return self.roll(self.prob) && self.roll(self.prob);
         }
         self.happens(class, self.base * self.base)
+    }
+
+    /// Linux's decision about a packet (`must_drop`).
+    fn decide_by_chance(&mut self, class: usize, behind: Bytes) -> Verdict {
+        if behind < self.config.mtu * 2 {
+            return Verdict::Pass;
+        }
+        let coupled = self.config.coupling * f64::from(self.prob);
+        let overload = coupled > f64::from(u32::MAX);
+        if class == CLASSIC {
+            return match self.happens_squared(CLASSIC) {
+                true if overload => Verdict::Drop(DropReason::Early),
+                true => Verdict::Mark,
+                false => Verdict::Pass,
+            };
+        }
+        if overload {
+            let drops = self.config.drop_on_overload && self.happens_squared(L4S);
+            return if drops { Verdict::Drop(DropReason::Early) } else { Verdict::Mark };
+        }
+        if self.roll(coupled as u32) { Verdict::Mark } else { Verdict::Pass }
     }
 
     /// The controller's decision about a packet that leaves `behind` bytes in the queues, or arrives at them; `native`
     /// is the probability of a mark by the native AQM (figure 5 and, for overload, figure 10).
     fn decide(&mut self, class: usize, native: f64, behind: Bytes) -> Verdict {
-        if self.config.random && behind < self.config.mtu * 2 {
-            return Verdict::Pass;
+        if self.config.random {
+            return self.decide_by_chance(class, behind);
         }
         let coupled = self.config.coupling * self.base;
         let overload = coupled >= 1.0;
@@ -422,9 +450,42 @@ impl DualPi2 {
         if overload && self.config.drop_on_overload && self.happens_squared(L4S) {
             return Verdict::Drop(DropReason::Early);
         }
-        // Linux asks about the native probability by itself.
-        let probability = if self.config.random { coupled } else { coupled.max(native) };
-        if self.happens(L4S, probability) { Verdict::Mark } else { Verdict::Pass }
+        if self.happens(L4S, coupled.max(native)) { Verdict::Mark } else { Verdict::Pass }
+    }
+
+    /// Whether a native probability above 0 marks a packet about which the controller has decided. Linux has the step,
+    /// which needs no random number.
+    fn marks_by_itself(&mut self, class: usize, native: f64) -> bool {
+        if self.config.random {
+            return native >= 1.0 || self.roll((native * f64::from(u32::MAX)) as u32);
+        }
+        self.happens(class, native)
+    }
+
+    /// Updates the probability in Linux's integers (`calculate_probability`): gains in 256ths of a hertz, then in
+    /// 2^-32 per 64 ns.
+    fn update_by_integers(&mut self, delay: Duration) {
+        let DualPi2Config { target, alpha, beta, coupling, drop_on_overload, .. } = self.config;
+        let gain = |hertz: f64| ((libm::round(hertz * 256.0) as i64 * i64::from(u32::MAX)) >> 2) / 1_000_000_000;
+        let signed = |time: Duration| time.as_nanos() as i64;
+        let moved = (signed(delay) - signed(target)).wrapping_mul(gain(alpha));
+        let delta = moved.wrapping_add((signed(delay) - signed(self.last_delay)).wrapping_mul(gain(beta)));
+        let step = (delta.unsigned_abs() / 64) as u32;
+        let most = if drop_on_overload { u32::MAX } else { (f64::from(u32::MAX) / coupling) as u32 };
+        let prob = if delta > 0 { self.prob.saturating_add(step) } else { self.prob.saturating_sub(step) };
+        self.prob = prob.min(most);
+        self.base = f64::from(self.prob) / f64::from(u32::MAX);
+    }
+
+    /// When the next update is due after a packet has come to an idle queue. Linux's timer never stops, so that updates
+    /// come at multiples of its interval.
+    fn first_update(&self, now: Instant) -> Instant {
+        let every = self.config.tupdate;
+        if !self.config.random {
+            return now + every;
+        }
+        let past = now.as_nanos() % every.as_nanos().max(1);
+        now + (every - Duration::from_nanos(past))
     }
 
     /// The probability of a mark by the native AQM of a packet that has waited so long (`laqm`, `do_step_aqm`).
@@ -470,7 +531,7 @@ impl DualPi2 {
         }
         // The RFC's decision was about the larger probability already; Linux's step comes after it.
         let separate = self.config.random || self.config.drop_early;
-        if separate && native > 0.0 && self.happens(class, native) {
+        if separate && native > 0.0 && self.marks_by_itself(class, native) {
             marked |= carry_out(Verdict::Mark, packet)?;
         }
         Ok(marked)
@@ -500,7 +561,7 @@ impl Queue for DualPi2 {
         self.queues[class].push_back(Held { waiting: Waiting { packet, enqueued: now }, native });
         self.bytes += size;
         if self.next_update == Instant::NEVER {
-            self.next_update = now + self.config.tupdate;
+            self.next_update = self.first_update(now);
         }
         Enqueued { marked, subqueue }
     }
@@ -541,10 +602,14 @@ impl Queue for DualPi2 {
     fn on_timer(&mut self, now: Instant, _dropped: &mut Vec<Dropped>) {
         let DualPi2Config { target, tupdate, alpha, beta, coupling, drop_on_overload, .. } = self.config;
         let delay = self.delay(L4S, now).max(self.delay(CLASSIC, now));
-        let (present, last) = (delay.as_secs_f64(), self.last_delay.as_secs_f64());
-        let moved = self.base + alpha * (present - target.as_secs_f64()) + beta * (present - last);
-        let most = if drop_on_overload { 1.0 } else { 1.0_f64.min(1.0 / coupling) };
-        self.base = moved.clamp(0.0, most);
+        if self.config.random {
+            self.update_by_integers(delay);
+        } else {
+            let (present, last) = (delay.as_secs_f64(), self.last_delay.as_secs_f64());
+            let moved = self.base + alpha * (present - target.as_secs_f64()) + beta * (present - last);
+            let most = if drop_on_overload { 1.0 } else { 1.0_f64.min(1.0 / coupling) };
+            self.base = moved.clamp(0.0, most);
+        }
         self.last_delay = delay;
         let idle = self.waiting() == 0 && self.base <= 0.0 && delay.is_zero();
         self.next_update = if idle { Instant::NEVER } else { now + tupdate };

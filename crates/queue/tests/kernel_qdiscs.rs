@@ -265,7 +265,7 @@ impl Link<'_> {
 
 fn ours(discipline: &Discipline, scenario: &Scenario) -> Outcome {
     let queue = queue(discipline, scenario.rate);
-    let has_flows = discipline.name != "prio" && !queue.subqueues().is_empty();
+    let has_flows = !matches!(discipline.name, "prio" | "dualpi2") && !queue.subqueues().is_empty();
     let letters = vec![b'?'; scenario.arrivals.len()];
     let (gone, waits, dropped, owners) = Default::default();
     Link { queue, scenario, busy_until: None, letters, gone, waits, dropped, owners }.run(has_flows)

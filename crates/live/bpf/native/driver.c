@@ -81,6 +81,14 @@ void tcp_reno_cong_avoid(struct sock *s, u32 ack, u32 acked)
 		tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
 }
 
+/* Receivers' part: the driver is a sender. */
+long bpf_tcp_send_ack(void *tp, u32 rcv_nxt)
+{
+	(void)tp;
+	(void)rcv_nxt;
+	return 0;
+}
+
 static void set_state(u8 state)
 {
 	if (ops->set_state)
@@ -113,6 +121,15 @@ static void observe(const char *rtt)
 		ops->pkts_acked(sk, &sample);
 }
 
+/* What the kernel counts when an ACK arrives; of what it delivered, so many segments were marked. */
+static void count(u32 delivered, u32 marked)
+{
+	socket_.delivered += delivered;
+	socket_.delivered_ce += marked;
+	if (ops->in_ack_event)
+		ops->in_ack_event(sk, marked ? CA_ACK_ECE : 0);
+}
+
 static void grow(u32 delivered)
 {
 	if (ops->cong_avoid)
@@ -131,8 +148,9 @@ static void reduce(void)
 static void recover(u8 state)
 {
 	reduce();
-	socket_.snd_cwnd = min_u64(socket_.snd_cwnd, socket_.snd_ssthresh);
+	/* The kernel tells the state before it leads the window down. */
 	set_state(state);
+	socket_.snd_cwnd = min_u64(socket_.snd_cwnd, socket_.snd_ssthresh);
 }
 
 static void expire(bool again)
@@ -189,9 +207,11 @@ static bool happen(const char *what, char *const number[])
 		if (ops->init)
 			ops->init(sk);
 	} else if (!strcmp(what, "ack")) {
+		count(atoi(number[4]), atoi(number[6]));
 		observe(number[5]);
 		grow(atoi(number[4]));
 	} else if (!strcmp(what, "see")) {
+		count(atoi(number[4]), atoi(number[6]));
 		observe(number[5]);
 	} else if (!strcmp(what, "grow")) {
 		grow(atoi(number[4]));
@@ -248,11 +268,11 @@ int main(void)
 	char line[512];
 
 	while (fgets(line, sizeof(line), stdin)) {
-		char *word[7] = { "", "0", "0", "0", "0", "0", "-" };
+		char *word[8] = { "", "0", "0", "0", "0", "0", "-", "0" };
 		int words = 0;
 		char *at;
 
-		for (at = strtok(line, " \n"); at && words < 7; at = strtok(NULL, " \n"))
+		for (at = strtok(line, " \n"); at && words < 8; at = strtok(NULL, " \n"))
 			word[words++] = at;
 		if (!words || word[0][0] == '#')
 			continue;

@@ -52,5 +52,6 @@ void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked);
 u32 tcp_reno_undo_cwnd(struct sock *sk);
 u32 tcp_slow_start(struct tcp_sock *tp, u32 acked);
 void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked);
+long bpf_tcp_send_ack(void *tp, u32 rcv_nxt);
 
 #endif

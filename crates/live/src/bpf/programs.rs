@@ -16,12 +16,30 @@ pub struct Program {
     pub(super) object: &'static [u8],
     /// The variable of `struct tcp_congestion_ops` in it.
     pub(super) ops: &'static str,
+    /// The profile that it has, if it has one alone and the registry's row has several.
+    pub(super) profile: Option<&'static str>,
 }
 
 /// All programs, by name.
 const PROGRAMS: &[Program] = &[
-    Program { name: "agile_sd", object: include_bytes!("../../bpf/objects/agile_sd.bpf.o"), ops: "agile_sd" },
-    Program { name: "compound", object: include_bytes!("../../bpf/objects/compound.bpf.o"), ops: "compound" },
+    Program {
+        name: "agile_sd",
+        object: include_bytes!("../../bpf/objects/agile_sd.bpf.o"),
+        ops: "agile_sd",
+        profile: None,
+    },
+    Program {
+        name: "compound",
+        object: include_bytes!("../../bpf/objects/compound.bpf.o"),
+        ops: "compound",
+        profile: None,
+    },
+    Program {
+        name: "dctcp",
+        object: include_bytes!("../../bpf/objects/dctcp.bpf.o"),
+        ops: "dctcp",
+        profile: Some("linux"),
+    },
 ];
 
 /// Returns the congestion controls that exist as eBPF programs.
@@ -65,7 +83,7 @@ impl Program {
             let value = constant(row, param, params);
             if opened.has(&variable) {
                 opened.set_number(&variable, value)?;
-            } else if value != constant(row, param, &Params::default()) {
+            } else if value != constant(row, param, &Params::default()) && !self.has_alone(row, param, params) {
                 return Err(LiveError::Unsupported {
                     field: "parameter".into(),
                     value: param.name.into(),
@@ -75,6 +93,12 @@ impl Program {
             }
         }
         Ok(opened)
+    }
+
+    /// Whether `params` ask for the one profile that the program has.
+    fn has_alone(&self, row: &Row, param: &Param, params: &Params) -> bool {
+        let choice = matches!(param.kind, ParamKind::Choice { .. });
+        choice && param.name == "profile" && self.profile == Some(params.choice(row, param.name))
     }
 }
 

@@ -289,7 +289,8 @@ impl Connection<'_> {
         // The kernel counts what was delivered, so both count that.
         let delivered = self.path.smss * event.number(0);
         let rtt = event.rest[1].parse().ok().map(Duration::from_micros);
-        let ack = Ack { acked: delivered, delivered, rtt, ..Ack::default() };
+        let marked = self.path.smss * event.rest.get(2).map_or(0, |marked| marked.parse().unwrap());
+        let ack = Ack { acked: delivered, delivered, marked, rtt, ..Ack::default() };
         if see && self.cc.needs().acks {
             self.cc.observe(&ack, &self.path);
         }

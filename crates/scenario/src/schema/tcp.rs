@@ -267,8 +267,10 @@ const SETTINGS: &[Field] = &[
         Kind::Switch,
         Need::Default("false"),
         "Data is sent as ECT(1), which asks for the low delay of L4S (RFC 9331), not as ECT(0); needs ECN and a scalable \
-         congestion control, such as `dctcp`. If no table gives it, a congestion control for L4S sets it to `true`.",
-    ),
+         congestion control, such as `dctcp`. If no table gives it, a congestion control for L4S sets it to `true`. \
+         Linux sends ECT(0); in a live run the network rewrites it behind the host's device.",
+    )
+    .honoured(),
     setting!(
         recv_buffer,
         Kind::Size(1, 65_535 << 14),

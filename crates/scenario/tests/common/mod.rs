@@ -38,7 +38,7 @@ pub fn catalogue() -> Catalogue {
             row("none", vec![]),
             CatalogueRow { recovery: Some("tahoe".into()), ns2: Some(Ns2Agent::Own), ..row("tahoe", vec![]) },
             CatalogueRow { recovery: Some("fack".into()), ns2: Some(Ns2Agent::Own), ..row("fack", vec![]) },
-            CatalogueRow { needs_ecn: true, ..row("dctcp", vec![]) },
+            CatalogueRow { needs_ecn: true, ..row("dctcp", vec![profile(&["rfc8257", "linux"])]) },
             CatalogueRow { l4s: true, ..row("prague", vec![]) },
             row("bbr", vec![]),
             CatalogueRow { ns2: Some(Ns2Agent::TcpLinux), ..row("htcp", vec![profile(&["paper", "linux"])]) },
