@@ -1,4 +1,4 @@
-"""Today's network live: DualPI2 with DCTCP on ECT(1), calls, impairments and policers on this machine's own TCP stack."""
+"""Today's network live: DualPI2 with DCTCP on ECT(1), calls, impairments and policers on this machine's TCP stack."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def test_dctcp_on_ect1_has_a_queue_of_its_own_in_dualpi2(live_run: LiveRun) -> N
 
 
 def test_a_call_keeps_its_delay_beside_bulk_flows(live_run: LiveRun) -> None:
-    scenario = Scenario.from_file("call", {"duration": "8 s", "flows.upload.start": "1 s", "flows.download.start": "1 s"})
+    scenario = Scenario.from_file(
+        "call", {"duration": "8 s", "flows.upload.start": "1 s", "flows.download.start": "1 s"}
+    )
     measured = live_run(scenario, latest_ms=20)
     up, down = measured.datagrams
     assert (up.name, down.name) == ("call-up", "call-down")

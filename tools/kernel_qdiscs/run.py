@@ -119,7 +119,9 @@ def generator(skip: int) -> list[int]:
 def job(scenario: Table, disc: Table) -> bytes:
     """The input of replay.c."""
     listed = arrivals(scenario)
-    packed = struct.pack("<7Q", int(disc.get("created", CREATED)), scenario["rate"], *generator(int(disc.get("skip", 0))), len(listed))
+    packed = struct.pack(
+        "<7Q", int(disc.get("created", CREATED)), scenario["rate"], *generator(int(disc.get("skip", 0))), len(listed)
+    )
     for at, flow, size, tos in listed:
         band = {0xB8: 0, 0x20: 2}.get(tos & 0xFC, 1)
         packed += struct.pack("<QIHBB", at, flow, size, tos, 255 if "class" in disc else band)
@@ -158,7 +160,9 @@ def newer(work: Path, mod: Path) -> None:
     shutil.copy(sid / NEWER / "net/sched/sch_dualpi2.c", mod)
     shutil.copy(HERE / "older.h", mod)
     attributes = (sid / NEWER / "include/uapi/linux/pkt_sched.h").read_text()
-    (mod / "dualpi2_attributes.h").write_text(attributes[attributes.index("/* DUALPI2 */") : attributes.rindex("#endif")])
+    (mod / "dualpi2_attributes.h").write_text(
+        attributes[attributes.index("/* DUALPI2 */") : attributes.rindex("#endif")]
+    )
     (mod / "net").mkdir(exist_ok=True)
     (mod / "net/gso.h").write_text("/* In older kernels linux/netdevice.h has these. */\n")
 
@@ -181,8 +185,7 @@ def prepare(work: Path) -> None:
     shutil.copy(root / "linux-source-6.1/net/sched/sch_fq_codel.c", mod)
     newer(work, mod)
     (mod / "Makefile").write_text(
-        "obj-m := replay.o sch_fq_codel.o sch_dualpi2.o\n"
-        "CFLAGS_sch_dualpi2.o := -include $(src)/older.h -I$(src)\n"
+        "obj-m := replay.o sch_fq_codel.o sch_dualpi2.o\nCFLAGS_sch_dualpi2.o := -include $(src)/older.h -I$(src)\n"
     )
     sh("make", "-s", "-C", root / f"usr/src/linux-headers-{IMAGE}", f"M={mod}", "modules")
 

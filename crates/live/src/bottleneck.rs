@@ -14,6 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Longest sleep, so that a stop is noticed.
 const NAP: Duration = Duration::from_millis(20);
 
+/// Longest time that passes without a sleep: to sleep and to wake takes some microseconds of the processor.
+const SHORT: Duration = Duration::from_micros(8);
+
 /// Packets taken from each device before due events are processed.
 const BATCH: usize = 16;
 
@@ -183,8 +186,10 @@ impl<'a> Devices<'a> {
             self.ready.extend(0..self.ports.len());
             return;
         };
-        // epoll_wait counts in milliseconds, ppoll in nanoseconds.
-        if ppoll(&mut [PollFd::new(epoll.0.as_fd(), PollFlags::POLLIN)], Some(time), None) == Ok(0) {
+        // epoll_wait counts in milliseconds, ppoll in nanoseconds. A sleep takes longer than the shortest waits.
+        if until.since(clock.now()) > SHORT
+            && ppoll(&mut [PollFd::new(epoll.0.as_fd(), PollFlags::POLLIN)], Some(time), None) == Ok(0)
+        {
             return;
         }
         let found = epoll.wait(&mut self.events, EpollTimeout::ZERO).unwrap_or(0);

@@ -47,9 +47,9 @@
 //!   `adaptive`, as ns-2's `q_weight_ = 0` and `targetdelay_` do. Unlike there, they follow changes of the rate, and
 //!   given thresholds do not count. ns-3 has them too.
 //! - Packets that overflow move the average and restart the count, as in ns-2; Linux only updates the average.
-//! - `profile = "linux"` takes the decisions of Linux 6.1 (`red_linux.rs` says what they are): bytes, integers, a weight
-//!   that is a power of two, one random number for each drop, no `gentle` and no `wait`, and a slower decay over idle
-//!   times. The default, `floyd`, is what the lines above describe.
+//! - `profile = "linux"` takes the decisions of Linux 6.1 (`red_linux.rs` says what they are): bytes, integers, a
+//!   weight that is a power of two, one random number for each drop, no `gentle` and no `wait`, and a slower decay over
+//!   idle times. The default, `floyd`, is what the lines above describe.
 //!
 //! # Limits
 //! The average moves only when packets arrive. With `adaptive`, max_p keeps its value over idle times. Thresholds from

@@ -1,8 +1,8 @@
 //! RED as Linux computes it: `profile = "linux"`.
 //!
 //! # Sources
-//! Linux 6.1, `include/net/red.h` and `net/sched/sch_red.c` with `harddrop`; iproute2 6.1, `tc/tc_red.c`, for the weight
-//! and for the table of idle times, which `tc` computes and the kernel looks up.
+//! Linux 6.1, `include/net/red.h` and `net/sched/sch_red.c` with `harddrop`; iproute2 6.1, `tc/tc_red.c`, for the
+//! weight and for the table of idle times, which `tc` computes and the kernel looks up.
 //!
 //! # What differs from the default profile
 //! - The average is an integer with 2^-`wlog` as its unit, and counts bytes; `weight` becomes the nearest power of two.

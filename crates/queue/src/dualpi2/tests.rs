@@ -109,6 +109,7 @@ fn the_larger_delay_counts_and_the_probability_is_bounded() {
 fn shares(config: DualPi2Config, ecn: Ecn, base: f64) -> (f64, f64) {
     let mut queue = queue(config);
     queue.base = base;
+    queue.prob = (queue.base * f64::from(u32::MAX)) as u32;
     let (mut marked, mut lost) = (0, Vec::new());
     for _ in 0..10_000 {
         while queue.waiting() < 60 {
@@ -242,6 +243,7 @@ fn linux_spares_packets_with_less_than_two_behind() {
     let mut queue = queue(DualPi2Config { random: true, ..config() });
     put(&mut queue, Ecn::Ect1, 3, at(0));
     queue.base = 1.0;
+    queue.prob = (queue.base * f64::from(u32::MAX)) as u32;
     let mut dropped = Vec::new();
     let left: Vec<_> = core::iter::from_fn(|| queue.dequeue(at(0), &mut dropped)).collect();
     // p' = 1: the first is dropped by the square of 1, the other two have less than 3000 bytes behind them.
@@ -253,6 +255,7 @@ fn linux_spares_packets_with_less_than_two_behind() {
 fn early_decisions_are_made_on_arrival() {
     let mut queue = queue(DualPi2Config { drop_early: true, ..config() });
     queue.base = 0.8;
+    queue.prob = (queue.base * f64::from(u32::MAX)) as u32;
     let mut dropped = Vec::new();
     let enqueued: Vec<_> = (0..10).map(|_| queue.enqueue(packet(Ecn::NotEct, 1500), at(0), &mut dropped)).collect();
     // Sums of 0.64: 1.28 at the second packet, then 0.28 + 0.64 = 0.92, 1.56 at the fourth, and so on: six of ten.
