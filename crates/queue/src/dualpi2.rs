@@ -9,7 +9,7 @@
 //! also marked above a threshold of their own queue, which is short because it is nearly always served first.
 //!
 //! # Sources
-//! - RFC 9332, appendix A: A.1 (the core, figures 2 to 6), A.2 (overload); section 4.1 (schedulers).
+//! - RFC 9332, appendix A: A.1 (the core, figures 2 to 6), A.2 (figures 7 and 8: overload; schedulers).
 //! - Linux 6.17, `net/sched/sch_dualpi2.c` (`profile = "linux"`).
 //! - De Schepper, Bondarenko, Tsang, Briscoe, "PI2: A Linearized AQM for both Classic and Scalable TCP", CoNEXT 2016.
 //!
@@ -433,7 +433,7 @@ impl DualPi2 {
     }
 
     /// The controller's decision about a packet that leaves `behind` bytes in the queues, or arrives at them; `native`
-    /// is the probability of a mark by the native AQM (figure 5 and, for overload, figure 10).
+    /// is the probability of a mark by the native AQM (figures 4 and 7).
     fn decide(&mut self, class: usize, native: f64, behind: Bytes) -> Verdict {
         if self.config.random {
             return self.decide_by_chance(class, behind);
@@ -598,7 +598,7 @@ impl Queue for DualPi2 {
         Some(self.next_update)
     }
 
-    /// Updates the base probability (figure 6; `calculate_probability`).
+    /// Updates the base probability (figures 6 and 8; `calculate_probability`).
     fn on_timer(&mut self, now: Instant, _dropped: &mut Vec<Dropped>) {
         let DualPi2Config { target, tupdate, alpha, beta, coupling, drop_on_overload, .. } = self.config;
         let delay = self.delay(L4S, now).max(self.delay(CLASSIC, now));
