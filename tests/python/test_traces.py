@@ -43,7 +43,7 @@ def test_a_trace_is_relative_to_its_scenario(tmp_path: Path, monkeypatch: pytest
 def test_a_bundled_scenario_finds_its_trace_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert _trace(nw.Scenario.from_file("cellular")).kind == "opportunities"
-    assert _trace(nw.Scenario.from_file("cellular").with_overrides({"duration": "1 s"})).repeat
+    assert _trace(nw.Scenario.from_file("cellular").with_overrides({"duration": "5 s"})).repeat
 
 
 def test_a_saved_result_needs_no_trace(tmp_path: Path) -> None:
