@@ -6,7 +6,7 @@ use crate::bpf::{Opened, unique_name};
 use crate::netlink::Netlink;
 use narrows_samples::FLOW_COUNTERS;
 use narrows_scenario::Flow;
-use narrows_scheme::acns::{AcnsConfig, CommandScope};
+use narrows_scheme::acns::{AcnsConfig, CommandScope, FallbackWindow, HistoryStep, NormalOnlyLosses};
 use narrows_settings::scheme::Values;
 
 /// The object that clang compiled from bpf/acns.bpf.c.
@@ -26,6 +26,7 @@ pub(super) static ADAPTER: Adapter = Adapter {
     judge: |part, refusals| {
         if let Some(config) = refusals.take(config(part.settings)) {
             refusals.take(trend(&config));
+            refusals.take(switches(&config));
         }
         for (_, flow) in &part.flows {
             refusals.take(base(flow));
@@ -103,12 +104,32 @@ fn trend(settings: &AcnsConfig) -> Result<(), LiveError> {
     })
 }
 
+/// Rejects readings of the papers that only the simulator's sender has.
+///
+/// # Errors
+/// [`LiveError::Unsupported`] for the first of them.
+fn switches(settings: &AcnsConfig) -> Result<(), LiveError> {
+    let simulated = [
+        ("fallback_window", "difference", "smaller", settings.fallback_window != FallbackWindow::Smaller),
+        ("history_step", "ack", "round_trip", settings.history_step != HistoryStep::RoundTrip),
+        ("normal_only_losses", "base", "trend", settings.normal_only_losses != NormalOnlyLosses::Trend),
+    ];
+    let Some((key, value, usual, _)) = simulated.into_iter().find(|&(.., differs)| differs) else { return Ok(()) };
+    Err(LiveError::Unsupported {
+        field: format!("acns.{key}"),
+        value: value.to_owned(),
+        reason: "the eBPF program has no such switch".to_owned(),
+        allowed: format!("\"{usual}\", or a simulated run"),
+    })
+}
+
 /// Opens the object and sets its constants; `names` are the names under which sockets find [`BASES`].
 ///
 /// # Errors
-/// As [`trend`].
+/// As [`trend`] and [`switches`].
 pub(super) fn open(settings: &AcnsConfig, names: &[String; 2]) -> Result<Opened, LiveError> {
     trend(settings)?;
+    switches(settings)?;
     let mut opened = Opened::new("acns", OBJECT)?;
     let scope = match settings.command_scope {
         CommandScope::Window => 0,

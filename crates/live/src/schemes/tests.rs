@@ -275,6 +275,11 @@ fn what_has_no_live_form_is_refused_before_anything_is_loaded() {
         |count: u32| scenario(&format!("{}{FLOW}", ACNS.replace("enabled = true", &format!("trend_count = {count}"))));
     let said = acns::open(&acns::config(settings(&of(64))).unwrap(), &names).unwrap_err().to_string();
     assert!(said.starts_with("acns.trend_count: 64: ") && said.contains("1 to 63"), "{said}");
+    for (key, value) in [("fallback_window", "difference"), ("history_step", "ack"), ("normal_only_losses", "base")] {
+        let other = scenario(&format!("{}{FLOW}", ACNS.replace("enabled = true", &format!("{key} = \"{value}\""))));
+        let said = acns::open(&acns::config(settings(&other)).unwrap(), &names).unwrap_err().to_string();
+        assert!(said.starts_with(&format!("acns.{key}: {value}: ")) && said.contains("simulated run"), "{said}");
+    }
     let mixed = format!("{PLAIN}[ngwa]\nmode = 1\n{FLOW}{}", FLOW.replace("from", "tcp = { assist = \"none\" }\nfrom"));
     let mixed = scenario(&mixed);
     let said = ngwa::alone(&mixed, &flows_of(&mixed, "ngwa")).unwrap_err().to_string();

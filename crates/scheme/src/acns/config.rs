@@ -48,6 +48,37 @@ pub enum CommandScope {
     Ack,
 }
 
+/// The window that a fallback sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum FallbackWindow {
+    /// `cwnd_last,x`, the latest smaller window (DCNET 2013, section 2.3 and equation 12).
+    #[default]
+    Smaller,
+    /// `cwnd - cwnd_last,x`, as equation 9 of DCNET 2013 prints it. The text beside it and equation 12 contradict it.
+    Difference,
+}
+
+/// How often the window enters the history that a fallback returns to; the papers do not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum HistoryStep {
+    /// Once per round trip.
+    #[default]
+    RoundTrip,
+    /// At each ACK.
+    Ack,
+}
+
+/// What a loss means to a sender that has received no command other than normal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum NormalOnlyLosses {
+    /// What the trend says: an error of the channel, as in the papers.
+    #[default]
+    Trend,
+    /// Congestion: the base algorithm reacts. This rule is ours. No router may be able to send commands: those on the
+    /// path may not run ACNS.
+    Base,
+}
+
 /// How the CMI bit travels in IPv6, which has no Flags field (thesis, section 4.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Ipv6Encoding {
@@ -87,6 +118,12 @@ pub struct AcnsConfig {
     pub max_flows: u64,
     /// How long a command is in force.
     pub command_scope: CommandScope,
+    /// The window that a fallback sets.
+    pub fallback_window: FallbackWindow,
+    /// How often the window enters the history.
+    pub history_step: HistoryStep,
+    /// What a loss means before the first command other than normal.
+    pub normal_only_losses: NormalOnlyLosses,
     /// How CMI travels in IPv6.
     pub ipv6: Ipv6Encoding,
     /// Whether senders obey. If not, they ask for commands and count them, and the base algorithm alone decides (the
@@ -111,6 +148,9 @@ impl Default for AcnsConfig {
             idle_timeout: Duration::from_secs(60),
             max_flows: 65_536,
             command_scope: CommandScope::Window,
+            fallback_window: FallbackWindow::Smaller,
+            history_step: HistoryStep::RoundTrip,
+            normal_only_losses: NormalOnlyLosses::Trend,
             ipv6: Ipv6Encoding::Extension,
             obey: true,
         }
@@ -197,6 +237,18 @@ impl AcnsConfig {
             command_scope: match values.word("command_scope")? {
                 "ack" => CommandScope::Ack,
                 _ => CommandScope::Window,
+            },
+            fallback_window: match values.word("fallback_window")? {
+                "difference" => FallbackWindow::Difference,
+                _ => FallbackWindow::Smaller,
+            },
+            history_step: match values.word("history_step")? {
+                "ack" => HistoryStep::Ack,
+                _ => HistoryStep::RoundTrip,
+            },
+            normal_only_losses: match values.word("normal_only_losses")? {
+                "base" => NormalOnlyLosses::Base,
+                _ => NormalOnlyLosses::Trend,
             },
             ipv6: match values.word("ipv6")? {
                 "flow_label" => Ipv6Encoding::FlowLabel,

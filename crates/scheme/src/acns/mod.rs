@@ -44,7 +44,10 @@ mod weight;
 mod pairing_tests;
 
 pub use assist::AcnsAssist;
-pub use config::{AcnsConfig, AcnsConfigError, CommandScope, Formula, Ipv6Encoding, LARGEST_DSCP, PriorityMaximum};
+pub use config::{
+    AcnsConfig, AcnsConfigError, CommandScope, FallbackWindow, Formula, HistoryStep, Ipv6Encoding, LARGEST_DSCP,
+    NormalOnlyLosses, PriorityMaximum,
+};
 pub use router::AcnsRouter;
 pub(crate) use row::ROW;
 pub use sender::Acns;

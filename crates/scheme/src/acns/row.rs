@@ -106,6 +106,30 @@ static ABOUT: Scheme = Scheme {
             "How long a command applies.",
         ),
         Param::new(
+            "fallback_window",
+            Kind::Choice(&[
+                Word("smaller", "the latest smaller window of the sender's history, as the papers' texts say"),
+                Word("difference", "cwnd less that window, as equation 9 of DCNET 2013 is printed"),
+            ]),
+            "smaller",
+            "Window that a fallback sets.",
+        ),
+        Param::new(
+            "history_step",
+            Kind::Choice(&[Word("round_trip", "once per round trip"), Word("ack", "at each ACK")]),
+            "round_trip",
+            "How often the window enters the history that a fallback returns to.",
+        ),
+        Param::new(
+            "normal_only_losses",
+            Kind::Choice(&[
+                Word("trend", "an error of the channel, as in the papers: the window stays"),
+                Word("base", "congestion: the base variant reacts; a rule of ours for paths whose routers lack ACNS"),
+            ]),
+            "trend",
+            "Meaning of a loss to a sender that has received no command other than normal.",
+        ),
+        Param::new(
             "ipv6",
             Kind::Choice(&[
                 Word("extension", "hop-by-hop options header"),

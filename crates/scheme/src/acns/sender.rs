@@ -1,7 +1,7 @@
 //! The sender's congestion control: a decorator that obeys commands on top of any base algorithm.
 
 use super::history::History;
-use super::{AcnsConfig, Trend, TrendVerdict};
+use super::{AcnsConfig, FallbackWindow, HistoryStep, NormalOnlyLosses, Trend, TrendVerdict};
 use core::fmt;
 use narrows_cc::{Ack, Advice, Congestion, CongestionControl, LostSegment, Needs, Path, Phase, Sent, Window};
 use narrows_units::Bytes;
@@ -32,6 +32,11 @@ use narrows_units::Bytes;
 /// react. It always is if no command has arrived so far, and at a timeout. The verdict counts among the commands as 2,
 /// 3 and 3.
 ///
+/// # Switches
+/// [`FallbackWindow::Difference`] makes a fallback set `cwnd` less the smaller window, as equation 9 is printed.
+/// [`HistoryStep::Ack`] records the window at each ACK. [`NormalOnlyLosses::Base`] leaves losses to the base until a
+/// command other than normal has arrived: such a sender may be behind routers that have no ACNS.
+///
 /// # Choices
 /// - While the window is held, the base still sees each ACK, so that its clocks and filters continue, but with
 ///   `cwnd_limited` false, as if the application were the limit (RFC 9438, section 5.8; RFC 7661). CUBIC then leaves
@@ -49,6 +54,9 @@ use narrows_units::Bytes;
 pub struct Acns {
     base: Box<dyn CongestionControl>,
     obey: bool,
+    fallback_window: FallbackWindow,
+    history_step: HistoryStep,
+    normal_only_losses: NormalOnlyLosses,
     trend: Trend,
     history: History,
     ruling: Option<Advice>,
@@ -70,6 +78,9 @@ impl Acns {
         Self {
             base,
             obey: config.obey,
+            fallback_window: config.fallback_window,
+            history_step: config.history_step,
+            normal_only_losses: config.normal_only_losses,
             trend: Trend::new(config),
             history: History::new(),
             ruling: None,
@@ -97,20 +108,28 @@ impl Acns {
         self.obey && matches!(self.ruling, Some(Advice::Freeze | Advice::Fallback))
     }
 
-    /// Sets cwnd to the latest smaller window, if there is one.
+    /// Sets cwnd to the latest smaller window, or to the difference from it, if there is one.
     fn fall_back(&mut self, path: &Path, win: &mut Window) {
         let floor = path.smss * 2;
-        let Some(cwnd) = self.history.latest_below(win.cwnd).map(|w| w.max(floor)).filter(|&w| w < win.cwnd) else {
-            return;
-        };
+        let smaller = self.history.latest_below(win.cwnd).map(|smaller| match self.fallback_window {
+            FallbackWindow::Smaller => smaller,
+            FallbackWindow::Difference => win.cwnd - smaller,
+        });
+        let Some(cwnd) = smaller.map(|w| w.max(floor)).filter(|&w| w < win.cwnd) else { return };
         win.cwnd = cwnd;
         win.ssthresh = Some(win.ssthresh.map_or(cwnd, |s| s.min(cwnd)));
         self.fallbacks += 1;
         self.base.on_window_set(path, win);
     }
 
+    /// Whether a command other than normal has arrived.
+    const fn warned(&self) -> bool {
+        self.commands[1] > 0 || self.commands[2] > 0
+    }
+
     fn on_loss(&mut self, event: &Congestion, path: &Path, win: &mut Window) {
-        let verdict = self.trend.verdict().filter(|_| self.obey).unwrap_or(TrendVerdict::Decrease);
+        let left_to_base = !self.obey || (self.normal_only_losses == NormalOnlyLosses::Base && !self.warned());
+        let verdict = self.trend.verdict().filter(|_| !left_to_base).unwrap_or(TrendVerdict::Decrease);
         // Without a command the base reacts, and there is no trend to which the verdict could be added.
         if self.trend.weight().is_some() {
             self.trend.push(if verdict == TrendVerdict::Freeze { Advice::Freeze } else { Advice::Fallback });
@@ -124,10 +143,10 @@ impl Acns {
         }
     }
 
-    /// Records the window once per round trip: at the first ACK, and whenever everything sent at the last record is
-    /// acknowledged.
-    fn note_round(&mut self, path: &Path, cwnd: Bytes) {
-        if self.round_end.is_none_or(|end| path.snd_una >= end) {
+    /// Records the window: at each ACK, or once per round trip, which is at the first ACK and whenever everything sent
+    /// at the last record is acknowledged.
+    fn note(&mut self, path: &Path, cwnd: Bytes) {
+        if self.history_step == HistoryStep::Ack || self.round_end.is_none_or(|end| path.snd_una >= end) {
             self.history.push(cwnd);
             self.round_end = Some(path.snd_nxt.max(path.snd_una.saturating_add(1)));
         }
@@ -154,7 +173,7 @@ impl CongestionControl for Acns {
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
         if self.round_end.is_none() {
             // The initial window belongs to the first round trip. It is known only here, before anything has grown.
-            self.note_round(path, win.cwnd);
+            self.note(path, win.cwnd);
         }
         if self.holds() {
             let held = win.cwnd;
@@ -167,7 +186,7 @@ impl CongestionControl for Acns {
             self.base.on_ack(ack, path, win);
         }
         if !matches!(path.phase, Phase::Cwr | Phase::Recovery) {
-            self.note_round(path, win.cwnd);
+            self.note(path, win.cwnd);
         }
     }
 
@@ -414,6 +433,58 @@ mod tests {
         b.advise(Normal);
         eq(b.round(), 16.0);
         assert_eq!(b.acns.commands(), [1, 1, 0]);
+    }
+
+    #[test]
+    fn equation_9_as_printed_subtracts_the_smaller_window() {
+        let config = AcnsConfig { fallback_window: FallbackWindow::Difference, ..AcnsConfig::default() };
+        let mut b = Bench::over(Box::new(Simple::default()), &config);
+        b.rounds(5);
+        eq(b.advise(Fallback), 2.0); // 15 - 14 = 1, below the floor of two segments
+        let mut b = Bench::over(Box::new(Simple::default()), &config);
+        eq(b.advise(Fallback), 10.0); // no history
+        // The window has doubled within the round trip, so the smaller one of the history is half of it.
+        b.rounds(1);
+        b.win.cwnd = Bytes::new(21 * SMSS);
+        eq(b.advise(Fallback), 11.0); // 21 - 10
+        let mut usual = Bench::new();
+        usual.rounds(5);
+        eq(usual.advise(Fallback), 14.0);
+    }
+
+    #[test]
+    fn a_history_of_each_ack_falls_back_by_one_ack() {
+        for (step, expected) in [(HistoryStep::Ack, 12.0), (HistoryStep::RoundTrip, 10.0)] {
+            let config = AcnsConfig { history_step: step, ..AcnsConfig::default() };
+            let mut b = Bench::over(Box::new(Simple::default()), &config);
+            b.round();
+            // Two ACKs of the next round trip, each of which adds a segment.
+            for _ in 0..2 {
+                b.path.snd_una += SMSS;
+                let ack = Ack { acked: Bytes::new(SMSS), delivered: Bytes::new(SMSS), ..Ack::default() };
+                b.acns.on_ack(&ack, &b.path, &mut b.win);
+            }
+            eq(b.cwnd(), 13.0);
+            eq(b.advise(Fallback), expected);
+        }
+    }
+
+    #[test]
+    fn losses_behind_routers_without_acns_can_be_left_to_the_base() {
+        for (rule, told) in [(NormalOnlyLosses::Trend, 0.0), (NormalOnlyLosses::Base, 1.0)] {
+            let config = AcnsConfig { normal_only_losses: rule, ..AcnsConfig::default() };
+            let mut b = Bench::over(Box::new(Simple::default()), &config);
+            b.advise(Normal);
+            b.congestion(LOSS);
+            eq(b.state("congestions"), told);
+            // A router has sent a command, so routers on the path run ACNS, and the trend decides from then on.
+            b.advise(Freeze);
+            for _ in 0..10 {
+                b.advise(Normal);
+            }
+            b.congestion(LOSS);
+            eq(b.state("congestions"), told);
+        }
     }
 
     #[test]
