@@ -8,6 +8,9 @@ alike: no arm is tuned alone.
     python experiments/acns/search.py --grid topology --runs 2 --jobs 2
     python experiments/acns/search.py --grid near --runs 6
     python experiments/acns/search.py --grid variations --runs 20
+    python experiments/acns/search.py --grid seeds --runs 20
+
+The grid `seeds` runs `scenario.toml` itself with seeds that had no part in the selection.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from narrows.model.scenario import Scenario
 from narrows.outcome import Batch, Run
 from narrows.runs.simulated import Task, run_all
 from narrows.stats import Estimate, mean_ci
-from narrows_papers.acns.evaluation import ARMS, FLOWS, Evaluation, Published, change, values
+from narrows_papers.acns.evaluation import ARMS, FLOWS, Evaluation, Published, change, scenario, values
 
 HERE = Path(__file__).resolve().parent
 
@@ -55,6 +58,8 @@ class Point:
     slow_start: str = "profile"
     """Of CUBIC: `profile` (RFC 9438: HyStart++) or `standard`."""
     delayed_ack: bool = True
+    acns: str = ""
+    """Lines of the table `[acns]`: another reading of what the papers leave open."""
 
 
 def text(point: Point) -> str:
@@ -78,6 +83,7 @@ def text(point: Point) -> str:
         f'max_cwnd = "{point.max_cwnd * 1000} B"' if point.max_cwnd else "",
         "" if point.delayed_ack else "delayed_ack = false",
         "[acns]",
+        *point.acns.split("; "),
         "",
     ]
     routers = ["P1", "P2"]
@@ -175,6 +181,7 @@ VARIATIONS: tuple[tuple[str, dict[str, object]], ...] = (
     ("an ACK per segment", {"delayed_ack": False}),
     ("no bound on cwnd", {"max_cwnd": 0}),
     ("cwnd at most 70 segments", {"max_cwnd": 70}),
+    ("cwnd at most 110 segments", {"max_cwnd": 110}),
     ("first ssthresh unlimited", {"initial_ssthresh": 0}),
     ("first ssthresh 32 segments", {"initial_ssthresh": 32}),
     ("one last mile for the sending site", {"up": "site"}),
@@ -194,6 +201,21 @@ VARIATIONS: tuple[tuple[str, dict[str, object]], ...] = (
     ("sending queues of 150 packets", {"up_queue": 150}),
     ("140 ms one way", {"one_way": 140.0}),
     ("160 ms one way", {"one_way": 160.0}),
+    # Readings of ACNS itself.
+    ('each ACK\'s command is obeyed (command_scope = "ack")', {"acns": 'command_scope = "ack"'}),
+    ('largest priority in the table (p_max = "observed")', {"acns": 'p_max = "observed"'}),
+    ('formula of the thesis (formula = "thesis2013")', {"acns": 'formula = "thesis2013"'}),
+    ("loss thresholds 1.84 and 2.15 (DCNET's rounding)", {"acns": "th_L1 = 1.84; th_L2 = 2.15"}),
+    ("freeze from 0.8 (th_A1)", {"acns": "th_A1 = 0.8"}),
+    ("freeze and fallback from 1.0 (th_A1)", {"acns": "th_A1 = 1.0"}),
+    ("fallback from 1.2 (th_A2)", {"acns": "th_A2 = 1.2"}),
+    ("priority and age alike (v_p = v_a = 0.5)", {"acns": "v_p = 0.5; v_a = 0.5"}),
+    ("a trend of 5 commands", {"acns": "trend_count = 5"}),
+    ("a trend of 20 commands", {"acns": "trend_count = 20"}),
+    ("sigma 1", {"acns": "trend_sigma = 1.0"}),
+    ('window history per ACK (history_step = "ack")', {"acns": 'history_step = "ack"'}),
+    ('equation 9 as printed (fallback_window = "difference")', {"acns": 'fallback_window = "difference"'}),
+    ('losses before any warning to CUBIC (normal_only_losses = "base")', {"acns": 'normal_only_losses = "base"'}),
 )
 
 
@@ -273,6 +295,22 @@ def judge(runs: Sequence[Run], published: Published) -> Outcome:
 
 Found = tuple[str, Point, Outcome]
 
+#: Batches of seeds that had no part in the selection of the calibration.
+SEEDS = range(1001, 1011)
+
+
+def with_seeds(runs: int, jobs: int) -> list[Found]:
+    """Run both arms of `scenario.toml` with each of the `SEEDS`."""
+    published = Published.read(HERE / "published.csv")
+    treated = scenario().with_overrides({"sampling": "off"})
+    arms = (treated.with_overrides({"acns.enabled": False}), treated)
+    tasks = [Task(arm, seed, index) for seed in SEEDS for arm in arms for index in range(runs)]
+    made = run_all(tasks, jobs=jobs)
+    return [
+        (f"seed {seed}", Point(), judge(made[i * 2 * runs : (i + 1) * 2 * runs], published))
+        for i, seed in enumerate(SEEDS)
+    ]
+
 
 def search(candidates: Sequence[tuple[str, Point]], runs: int, jobs: int) -> list[Found]:
     """Run both arms of all candidates under the same seeds."""
@@ -303,7 +341,7 @@ def ranked(found: Sequence[Found]) -> list[Found]:
 def write(path: Path, found: Sequence[Found], runs: int) -> None:
     """Write all points with what they gave."""
     with path.open("w", encoding="utf-8", newline="") as file:
-        file.write(f"# {runs} runs per arm and point, seed 1, version {_core.version()}. Written by search.py.\n")
+        file.write(f"# {runs} runs per arm and point, version {_core.version().split('+')[0]}. Written by search.py.\n")
         rows = csv.writer(file, lineterminator="\n")
         head = [f"{q}_{arm}_{flow}" for q in ("sent", "rtt", "lost") for arm in ARMS for flow in FLOWS]
         changes = [
@@ -339,14 +377,17 @@ def write(path: Path, found: Sequence[Found], runs: int) -> None:
 def main() -> None:
     """Search a grid and print the best points."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--grid", default="topology", choices=[*sorted(GRIDS), "variations"])
+    parser.add_argument("--grid", default="topology", choices=[*sorted(GRIDS), "variations", "seeds"])
     parser.add_argument("--runs", type=int, default=2, help="runs per arm and point")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, help="by default search-GRID.csv beside this script")
     given = parser.parse_args()
     out = given.out or HERE / f"search-{given.grid}.csv"
-    found = search(list(points(given.grid)), given.runs, given.jobs)
-    write(out, found if given.grid == "variations" else ranked(found), given.runs)
+    if given.grid == "seeds":
+        found = with_seeds(given.runs, given.jobs)
+    else:
+        found = search(list(points(given.grid)), given.runs, given.jobs)
+    write(out, found if given.grid in ("variations", "seeds") else ranked(found), given.runs)
     for name, point, o in ranked(found)[:10]:
         sys.stdout.write(
             f"{o.goals} claims, distance {o.distance:.2f}, data {o.data.mean:+.1f} %, RTT {o.rtt_change.mean:+.1f} %, "

@@ -186,6 +186,46 @@ def test_the_headline_says_what_the_gain_rests_on(arms: evaluation.Evaluation) -
     assert "without SACK" not in text.headline(cells, [], 2, [unneeded])
 
 
+def test_the_headline_says_how_acns_is_read_and_that_windows_need_a_bound(arms: evaluation.Evaluation) -> None:
+    cells = evaluation.cells(arms, evaluation.Published.read())
+    said = text.headline(cells, [], 2, evidence.variations())
+    assert 'command_scope = "ack"' in said
+    assert "needs a bound on cwnd" in said
+    assert "how ACNS is read" not in text.headline(cells, [], 2, evidence.variations()[:1])
+
+
+def test_readings_of_acns_are_told_from_their_table_alone() -> None:
+    rows = evidence.variations()
+    readings = [row for row in rows if row.reading]
+    assert not rows[0].reading
+    read = " ".join(row.name for row in readings)
+    for key in ("command_scope", "p_max", "thesis2013", "th_A1", "th_A2", "history_step", "fallback_window"):
+        assert key in read
+    said = text.readings(rows)
+    fewer = [row for row in readings if row.claims < text.CLAIMS]
+    assert all((row.name in said) == (row in fewer) for row in readings)
+    assert f"{len(readings) - len(fewer)} keep" in said
+    assert text.readings(rows[:1]) == ""
+    kept = [row for row in readings if row.claims == text.CLAIMS]
+    assert text.readings([rows[0], *kept]).startswith(f"All {len(kept)}")
+
+
+def test_other_seeds_are_told_from_their_table_alone() -> None:
+    batches = evidence.seeds()
+    kept = sum(row.claims == text.CLAIMS for row in batches)
+    said = text.seeds(batches)
+    assert f"{len(batches)} batches" in said
+    assert f"hold in {kept};" in said
+    readme = (evaluation.folder() / "README.md").read_text()
+    assert {9: "nine", 8: "eight"}[kept] + " of ten" in readme
+
+
+def test_the_page_explains_the_published_maximum() -> None:
+    said = text.maximum(evidence.variations())
+    assert f"{85 * 1040 * 8 / 0.3 / 1e6:.2f} Mb/s" in said
+    assert "With 110 segments" in said
+
+
 def test_populations_have_30_flows_on_average_and_peak_at_30() -> None:
     counts = np.array([verification.active(verification.population(seed)) for seed in range(1, 21)])
     assert counts.mean() == pytest.approx(30, abs=1)

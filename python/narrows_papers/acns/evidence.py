@@ -1,6 +1,6 @@
-"""Evidence for the calibration: the baseline on ns-2.35 over the same network, and the effect of each setting.
+"""Evidence for the calibration: the baseline on ns-2.35 over the same network, the effect of each setting, other seeds.
 
-Both were measured once and are stored as tables next to the scenario, each with the script that writes it.
+All were measured once and are stored as tables next to the scenario, each with the script that writes it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Variation:
-    """One setting changed in both arms: changes in per cent with their 95 % intervals, and whether flow orders hold."""
+    """One setting changed in both arms: changes in per cent with their 95 % intervals, and whether flow orders hold.
+
+    Attributes
+    ----------
+    reading : bool
+        Whether ACNS itself is read in another way, rather than the network or TCP.
+    """
 
     name: str
     data: tuple[float, float, float]
@@ -25,6 +31,7 @@ class Variation:
     lost: tuple[float, float, float]
     order_without: bool
     order_acns: bool
+    reading: bool = False
 
     @property
     def claims(self) -> int:
@@ -64,9 +71,15 @@ def variations(path: Path | None = None) -> list[Variation]:
                 three("lost"),
                 row["order_without"] == "True",
                 row["order_acns"] == "True",
+                bool(row["acns"]),
             )
         )
     return made
+
+
+def seeds() -> list[Variation]:
+    """Rows of `search-seeds.csv`: the calibration with seeds that had no part in its selection."""
+    return variations(folder() / "search-seeds.csv")
 
 
 def ns2(path: Path | None = None) -> list[Baseline]:

@@ -132,9 +132,11 @@ def context(result: Reproduction, evaluated: Evaluation, verified: verification.
         "runs": runs,
         "populations": len(verified.seeds),
         "flow_rows": networks.flow_rows(evaluated.acns.scenario.resolved),
-        "calibration_text": text.CALIBRATION,
+        "calibration_text": (*text.CALIBRATION, text.maximum(evidence.variations())),
         "variations": _variations(),
         "rests_on": text.what_it_rests_on(evidence.variations()),
+        "readings": text.readings(evidence.variations()),
+        "seeds": text.seeds(evidence.seeds()),
         "baselines": _baselines(result),
         "choices": verification.CHOICES,
         "slips": text.SLIPS,
@@ -177,6 +179,7 @@ def _variations() -> list[dict[str, str | bool | int]]:
             "order_without": one.order_without,
             "order_acns": one.order_acns,
             "claims": one.claims,
+            "reading": one.reading,
         }
         for one in evidence.variations()
     ]
