@@ -172,7 +172,9 @@ def readings(variations: Sequence[Variation]) -> str:
 def seeds(batches: Sequence[Variation]) -> str:
     """Describe what other seeds give, from their table alone."""
     kept = sum(one.claims == CLAIMS for one in batches)
-    failing = "".join(f" {one.name}: {one.claims} claims, {_changes(one)}." for one in batches if one.claims < CLAIMS)
+    failing = "".join(
+        f" Not with {one.name}: {one.claims} claims, {_changes(one)}." for one in batches if one.claims < CLAIMS
+    )
     data, rtt, lost = (
         f"{min(part):+.1f} to {max(part):+.1f} %"
         for part in (
