@@ -16,17 +16,17 @@ from narrows.model.scenario import Scenario
 from narrows.report import style
 from narrows.runs.simulated import run
 from narrows.studies.reproduction import reproduce
+from narrows_papers.frame.beyond.question import Results, folder, written
+from narrows_papers.frame.beyond.window import Course
 from narrows_papers.ngwa.beyond import against, gigabit, idle, joins, over, parking_lot, rtts, syn, udp
-from narrows_papers.ngwa.beyond.question import Results, folder, written
 from narrows_papers.ngwa.beyond.questions import QUESTIONS, WORK
-from narrows_papers.ngwa.beyond.window import Course
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from narrows.studies.reproduction.result import Claim, Reproduction
-    from narrows_papers.ngwa.beyond.question import Key, Numbers, Question
+    from narrows_papers.frame.beyond.question import Key, Numbers, Question
 
 EACH = pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.key)
 
@@ -97,7 +97,7 @@ def test_what_a_question_reckons_with_is_in_its_file(question: Question) -> None
 
 
 def test_every_file_has_its_question() -> None:
-    assert {path.stem for path in folder().glob("*.toml")} == {one.key for one in QUESTIONS} == set(WORK)
+    assert {path.stem for path in folder("ngwa").glob("*.toml")} == {one.key for one in QUESTIONS} == set(WORK)
 
 
 @EACH

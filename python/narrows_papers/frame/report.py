@@ -110,7 +110,7 @@ class Report(ABC, Generic[M]):
         and only its page is replaced.
     """
 
-    name: ClassVar[str]
+    name: str
     kind: ClassVar[str] = RESULTS
 
     @abstractmethod

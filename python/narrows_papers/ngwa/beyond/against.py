@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from narrows.report import series, style
 from narrows.report.charts import Figure, Line, Panel
 from narrows.studies.reproduction.result import Claim
-from narrows_papers.ngwa.beyond import draw
-from narrows_papers.ngwa.beyond.question import MODES, Arm, Numbers, Question, Results, Section, Table, changes
-from narrows_papers.ngwa.beyond.window import Course
+from narrows_papers.frame.beyond import draw
+from narrows_papers.frame.beyond.question import Arm, Numbers, Question, Results, Section, Table
+from narrows_papers.frame.beyond.window import Course
+from narrows_papers.ngwa.beyond.modes import LOOKS, MODES, PAPER, TITLES, changes
 
 if TYPE_CHECKING:
     from narrows.outcome import Run
@@ -162,7 +163,7 @@ def _listed(keys: list[str]) -> str:
 
 
 def _name(column: str) -> str:
-    return "Reno, no NGWA" if column == "off" else draw.TITLES[column]
+    return "Reno, no NGWA" if column == "off" else TITLES[column]
 
 
 def _table(results: Results, columns: list[str]) -> Table:
@@ -242,8 +243,8 @@ def _courses(results: Results) -> tuple[Figure, ...]:
     ours, other = (course.column("flow", name, "flightsize_bytes") * 1e-3 for name in ("ours", "other"))
     time = [course.column("flow", name, "time_s") for name in ("ours", "other")]
     lines = (
-        Line("mode 6", time[0], ours, draw.LOOKS["6"][0]),
-        Line("CUBIC", time[1], other, draw.LOOKS["cubic"][0]),
+        Line("mode 6", time[0], ours, LOOKS["6"][0]),
+        Line("CUBIC", time[1], other, LOOKS["cubic"][0]),
     )
     frame = series.Series(course.column("queue", QUEUE, "time_s"), course.column("queue", QUEUE, "bytes") * 1e-3)
     return (
@@ -263,6 +264,7 @@ def _courses(results: Results) -> tuple[Figure, ...]:
 
 
 QUESTION = Question(
+    paper=PAPER,
     key="against",
     title="Against Reno, CUBIC and BBR that do not know it",
     asks="(b) “.. to perform an analysis of the system performance when the NGWA competes with different schemes for "

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from narrows.report import style
 from narrows.report.charts import Figure, Panel
 from narrows.studies.reproduction.result import Claim
-from narrows_papers.ngwa.beyond import draw
-from narrows_papers.ngwa.beyond.question import OFF, Arm, Numbers, Question, Results, Section, Table
-from narrows_papers.ngwa.beyond.window import Course
+from narrows_papers.frame.beyond import draw
+from narrows_papers.frame.beyond.question import Arm, Numbers, Question, Results, Section, Table
+from narrows_papers.frame.beyond.window import Course
+from narrows_papers.ngwa.beyond.modes import OFF, PAPER
 
 if TYPE_CHECKING:
     from narrows.model.scenario import Override
@@ -173,6 +174,7 @@ def _figure(results: Results, names: list[str]) -> Figure:
 
 
 QUESTION = Question(
+    paper=PAPER,
     key="gigabit",
     title="1 Gb/s",
     asks="(d) “.. to perform more complex or impossible (simulation) tests, for example, the use of transmission rate "

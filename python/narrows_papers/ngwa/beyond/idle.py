@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from narrows.report import style
 from narrows.report.charts import Figure, Panel
 from narrows.studies.reproduction.result import Claim
-from narrows_papers.ngwa.beyond import draw
-from narrows_papers.ngwa.beyond.question import OFF, Arm, Numbers, Question, Results, Section, Table
-from narrows_papers.ngwa.beyond.window import Course
+from narrows_papers.frame.beyond import draw
+from narrows_papers.frame.beyond.question import Arm, Numbers, Question, Results, Section, Table
+from narrows_papers.frame.beyond.window import Course
+from narrows_papers.ngwa.beyond.modes import OFF, PAPER
 
 if TYPE_CHECKING:
     from narrows.outcome import Run
@@ -165,6 +166,7 @@ def _figure(results: Results, counts: list[int], timeouts: list[int]) -> Figure:
 
 
 QUESTION = Question(
+    paper=PAPER,
     key="idle",
     title="Connections that send nothing",
     asks="(a) “.. In this case, it is suggested that the necessary statistics occur by ‘time windows’ to ensure a "

@@ -9,9 +9,10 @@ import numpy as np
 from narrows.report import style
 from narrows.report.charts import Figure, Line, Panel
 from narrows.studies.reproduction.result import Claim
-from narrows_papers.ngwa.beyond import draw
-from narrows_papers.ngwa.beyond.question import OFF, Arm, Numbers, Question, Results, Section, Table
-from narrows_papers.ngwa.beyond.window import Course
+from narrows_papers.frame.beyond import draw
+from narrows_papers.frame.beyond.question import Arm, Numbers, Question, Results, Section, Table
+from narrows_papers.frame.beyond.window import Course
+from narrows_papers.ngwa.beyond.modes import LOOKS, OFF, PAPER, TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +27,8 @@ EACH = "6-each"
 COLUMNS = ("reno", "1", "2", "6", EACH, "8")
 """No NGWA, some modes, and mode 6 with receivers that acknowledge every segment at once."""
 
-LOOKS = draw.LOOKS | {EACH: ("#4A4F57", 0, "diamond")}
-TITLES = draw.TITLES | {EACH: "mode 6, ACKs at once"}
+LOOKS = LOOKS | {EACH: ("#4A4F57", 0, "diamond")}
+TITLES = TITLES | {EACH: "mode 6, ACKs at once"}
 THERE = ("there-1", "there-2")
 COME_S, GO_S = 10.0, 20.0
 JOIN_S = 1.5
@@ -284,6 +285,7 @@ def _courses(results: Results) -> tuple[Figure, ...]:
 
 
 QUESTION = Question(
+    paper=PAPER,
     key="joins",
     title="Flows that come and go",
     asks="(a) “.. to study the effectiveness of the method when dealing with the accounting of active connections "

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from narrows.report import style
 from narrows.report.charts import Figure, Panel
 from narrows.studies.reproduction.result import Claim
-from narrows_papers.ngwa.beyond import draw
-from narrows_papers.ngwa.beyond.question import Arm, Numbers, Question, Results, Section, Table, changes
-from narrows_papers.ngwa.beyond.window import Course
+from narrows_papers.frame.beyond import draw
+from narrows_papers.frame.beyond.question import Arm, Numbers, Question, Results, Section, Table
+from narrows_papers.frame.beyond.window import Course
+from narrows_papers.ngwa.beyond.modes import LOOKS, PAPER, TITLES, changes
 
 if TYPE_CHECKING:
     from narrows.outcome import Run
@@ -103,7 +104,7 @@ def conclusion(results: Results) -> tuple[str, ...]:
 def _table(results: Results, columns: list[str]) -> Table:
     rows = tuple(
         (
-            f"{title}, {'no NGWA' if column == 'off' else draw.TITLES[column]}",
+            f"{title}, {'no NGWA' if column == 'off' else TITLES[column]}",
             *(draw.told(results.of((cc, column), name)) for name in ("used", "loss", "rtt", "jain", "waiting")),
         )
         for cc, title in BASES.items()
@@ -118,8 +119,8 @@ def _figure(results: Results, columns: list[str]) -> Figure:
         lines = []
         for i, column in enumerate(columns):
             x = [j + draw.beside(len(columns), i, 0.4) for j in range(len(BASES))]
-            title = "without NGWA" if column == "off" else draw.TITLES[column]
-            look = draw.LOOKS["reno" if column == "off" else column]
+            title = "without NGWA" if column == "off" else TITLES[column]
+            look = LOOKS["reno" if column == "off" else column]
             estimates = [results.of((cc, column), name) for cc in BASES]
             lines.append(draw.points(title, x, estimates, look, in_legend=name == "loss"))
         panels.append(Panel(label, tuple(lines)))
@@ -136,6 +137,7 @@ def _figure(results: Results, columns: list[str]) -> Figure:
 
 
 QUESTION = Question(
+    paper=PAPER,
     key="over",
     title="Over CUBIC and BBR",
     asks="(b), the other way round: NGWA bounds the window of any base variant. Does it help CUBIC and BBR?",

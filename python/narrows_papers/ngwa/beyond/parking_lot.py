@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from narrows.report import style
 from narrows.report.charts import Figure, Panel
 from narrows.studies.reproduction.result import Claim
-from narrows_papers.ngwa.beyond import draw
-from narrows_papers.ngwa.beyond.question import MODES, OFF, Arm, Numbers, Question, Results, Section, Table
-from narrows_papers.ngwa.beyond.window import Course
+from narrows_papers.frame.beyond import draw
+from narrows_papers.frame.beyond.question import Arm, Numbers, Question, Results, Section, Table
+from narrows_papers.frame.beyond.window import Course
+from narrows_papers.ngwa.beyond.modes import LOOKS, MODES, OFF, PAPER, TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +70,7 @@ UNITS = (
 
 def title(column: str) -> str:
     """Title of an arm."""
-    return "mode 6, r1 alone" if column == ALONE else draw.TITLES[column]
+    return "mode 6, r1 alone" if column == ALONE else TITLES[column]
 
 
 def section(results: Results) -> Section:
@@ -176,7 +177,7 @@ def _figure(results: Results, columns: Sequence[str]) -> Figure:
             shown = [(j, place) for j, place in enumerate(places) if place]
             x = [j + draw.beside(len(columns), i, 0.64) for j, _ in shown]
             estimates = [results.of((column,), f"{name}{place}") for _, place in shown]
-            look = ("#4A4F57", 0, "diamond") if column == ALONE else draw.LOOKS[column]
+            look = ("#4A4F57", 0, "diamond") if column == ALONE else LOOKS[column]
             lines.append(draw.points(title(column), x, estimates, look, in_legend=not name))
         panels.append(Panel(label, tuple(lines), title=heading))
     return Figure(
@@ -194,6 +195,7 @@ def _figure(results: Results, columns: Sequence[str]) -> Figure:
 
 
 QUESTION = Question(
+    paper=PAPER,
     key="parking-lot",
     title="A parking lot of three bottlenecks",
     asks="(c) “.. to test more complex networks, with a larger number of nodes and links ..”",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from narrows_papers.ngwa.beyond import against, gigabit, idle, joins, over, parking_lot, rtts, syn, udp
 
 if TYPE_CHECKING:
-    from narrows_papers.ngwa.beyond.question import Question
+    from narrows_papers.frame.beyond.question import Question
 
 QUESTIONS: tuple[Question, ...] = (
     joins.QUESTION,

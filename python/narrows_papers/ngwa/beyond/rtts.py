@@ -10,9 +10,10 @@ import numpy as np
 from narrows.report import style
 from narrows.report.charts import Figure, Line, Panel
 from narrows.studies.reproduction.result import Claim
-from narrows_papers.ngwa.beyond import draw
-from narrows_papers.ngwa.beyond.question import MODES, OFF, Arm, Numbers, Question, Results, Section, Table
-from narrows_papers.ngwa.beyond.window import Course
+from narrows_papers.frame.beyond import draw
+from narrows_papers.frame.beyond.question import Arm, Numbers, Question, Results, Section, Table
+from narrows_papers.frame.beyond.window import Course
+from narrows_papers.ngwa.beyond.modes import LOOKS, MODES, OFF, PAPER, TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,12 +194,10 @@ def conclusion(results: Results) -> tuple[str, ...]:
         worst = max(late, key=lambda one: _span(late[one][0]))
         parts.append(
             f"How late ACKs come changes the goodput of all together by {_span(late[worst][0]):.1f} % at most "
-            f"({draw.TITLES[worst]}): windows here hold many segments, so that ACKs seldom wait for the timer. Where "
+            f"({TITLES[worst]}): windows here hold many segments, so that ACKs seldom wait for the timer. Where "
             "they fall below two segments they do; see “Flows that come and go”. What it changes is fairness: Jain's "
             "index is "
-            + ", ".join(
-                f"{min(jain):.2f} to {max(jain):.2f} ({draw.TITLES[column]})" for column, (_, jain) in late.items()
-            )
+            + ", ".join(f"{min(jain):.2f} to {max(jain):.2f} ({TITLES[column]})" for column, (_, jain) in late.items())
             + "."
         )
     return tuple(parts)
@@ -211,8 +210,7 @@ def _loss(results: Results, column: str, limit: str) -> str:
 def _table(results: Results, columns: Sequence[str], limit: int) -> Table:
     names = (*FLOWS, "jain", "loss", "used", "waiting")
     rows = [
-        (draw.TITLES[column], *(draw.told(results.of((column, str(limit)), name)) for name in names))
-        for column in columns
+        (TITLES[column], *(draw.told(results.of((column, str(limit)), name)) for name in names)) for column in columns
     ]
     rows.append(("one window a round trip", *(draw.plain(rate) for rate in theory(limit)), "–", "–", "–", "–"))
     head = ("Arm", *(f"{rtt} ms, Mb/s" for rtt in RTTS_MS), "Jain", "Loss, %", "Use, %", "Queue, kB")
@@ -227,7 +225,7 @@ def _figure(results: Results, columns: Sequence[str]) -> Figure:
         for i, column in enumerate(columns):
             x = [j + draw.beside(len(columns) + 1, i, 0.64) for j in range(len(FLOWS))]
             estimates = [results.of((column, str(limit)), flow) for flow in FLOWS]
-            lines.append(draw.points(draw.TITLES[column], x, estimates, draw.LOOKS[column], in_legend=first))
+            lines.append(draw.points(TITLES[column], x, estimates, LOOKS[column], in_legend=first))
         x = [j + draw.beside(len(columns) + 1, len(columns), 0.64) for j in range(len(FLOWS))]
         rates = np.array(theory(limit))
         lines.append(
@@ -271,7 +269,7 @@ def _ack_table(results: Results) -> Table:
     columns, acks = _ack_keys(results)
     rows = tuple(
         (
-            f"{draw.TITLES[column]}: {_ack_words(ack)}",
+            f"{TITLES[column]}: {_ack_words(ack)}",
             *(draw.told(results.of(_ack_key(column, ack), name)) for name in _ACK_NAMES),
         )
         for column in columns
@@ -299,7 +297,7 @@ def _ack_figure(results: Results) -> Figure:
         for i, column in enumerate(columns):
             x = [j + draw.beside(len(columns), i, 0.4) for j in range(len(acks))]
             estimates = [results.of(_ack_key(column, ack), name) for ack in acks]
-            lines.append(draw.points(draw.TITLES[column], x, estimates, draw.LOOKS[column], in_legend=name == "total"))
+            lines.append(draw.points(TITLES[column], x, estimates, LOOKS[column], in_legend=name == "total"))
         panels.append(Panel(label, tuple(lines)))
     return Figure(
         "acks",
@@ -315,6 +313,7 @@ def _ack_figure(results: Results) -> Figure:
 
 
 QUESTION = Question(
+    paper=PAPER,
     key="rtts",
     title="Different round-trip times, and late ACKs",
     asks="(c) “.. so that there are different round trip times (RTTs) in routes. .. one need to check what would be "

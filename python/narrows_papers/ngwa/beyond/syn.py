@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from narrows.report import style
 from narrows.report.charts import Figure, Panel
 from narrows.studies.reproduction.result import Claim
-from narrows_papers.ngwa.beyond import draw
-from narrows_papers.ngwa.beyond.question import Arm, Numbers, Question, Results, Section, Table
-from narrows_papers.ngwa.beyond.window import Course
+from narrows_papers.frame.beyond import draw
+from narrows_papers.frame.beyond.question import Arm, Numbers, Question, Results, Section, Table
+from narrows_papers.frame.beyond.window import Course
+from narrows_papers.ngwa.beyond.modes import PAPER
 
 if TYPE_CHECKING:
     from narrows.outcome import Run
@@ -137,6 +138,7 @@ def _figure(results: Results, counts: list[int]) -> Figure:
 
 
 QUESTION = Question(
+    paper=PAPER,
     key="syn",
     title="Connections that fail",
     asks="(a) “.. it can occur rerouting processes and/or loss of flows due to failures”",

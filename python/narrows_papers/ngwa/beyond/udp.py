@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from narrows.report import style
 from narrows.report.charts import Figure, Panel
 from narrows.studies.reproduction.result import Claim
-from narrows_papers.ngwa.beyond import draw
-from narrows_papers.ngwa.beyond.question import MODES, OFF, Arm, Numbers, Question, Results, Section, Table
-from narrows_papers.ngwa.beyond.window import Course
+from narrows_papers.frame.beyond import draw
+from narrows_papers.frame.beyond.question import Arm, Numbers, Question, Results, Section, Table
+from narrows_papers.frame.beyond.window import Course
+from narrows_papers.ngwa.beyond.modes import LOOKS, MODES, OFF, PAPER, TITLES
 
 if TYPE_CHECKING:
     from narrows.model.scenario import Override
@@ -171,7 +172,7 @@ def conclusion(results: Results, rates: list[int]) -> tuple[str, ...]:
 def _tables(results: Results, columns: list[str], rates: list[int]) -> tuple[Table, ...]:
     def table(name: str, caption: str) -> Table:
         rows = tuple(
-            (draw.TITLES[column], *(draw.told(results.of((column, str(rate)), name)) for rate in rates))
+            (TITLES[column], *(draw.told(results.of((column, str(rate)), name)) for rate in rates))
             for column in columns
         )
         return Table(caption, ("UDP, Mb/s", *map(str, rates)), rows)
@@ -193,10 +194,10 @@ def _figure(results: Results, columns: list[str], rates: list[int]) -> Figure:
     ):
         lines = [
             draw.sweep(
-                draw.TITLES[column],
+                TITLES[column],
                 rates,
                 [results.of((column, str(rate)), name) for rate in rates],
-                draw.LOOKS[column],
+                LOOKS[column],
                 in_legend=name == "tcp",
             )
             for column in columns
@@ -217,6 +218,7 @@ def _figure(results: Results, columns: list[str], rates: list[int]) -> Figure:
 
 
 QUESTION = Question(
+    paper=PAPER,
     key="udp",
     title="Beside UDP",
     asks="(b) “.. and other types of traffic, such as UDP”",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrows.metrics import jains_index
-from narrows_papers.ngwa.beyond.question import average
+from narrows_papers.frame.beyond.question import average
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

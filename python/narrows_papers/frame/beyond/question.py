@@ -28,28 +28,6 @@ Key = tuple[str, ...]
 Numbers = dict[str, float]
 """Results of one run, by name; NaN means "no value"."""
 
-OFF: dict[str, Override] = {"ngwa.enabled": False}
-"""Disables NGWA in a scenario."""
-
-MODES: dict[str, str] = {
-    "1": "mode 1: free bytes",
-    "2": "mode 2: free bytes, smoothed",
-    "5": "mode 5: flow division",
-    "6": "mode 6: flow division, smoothed",
-    "7": "mode 7: as 5, without cwnd",
-    "8": "mode 8: as 6, without cwnd",
-}
-"""Modes under study, with titles. Modes 3 and 4 are left out: they lose much even in the paper's own network."""
-
-
-def changes(column: str) -> dict[str, Override]:
-    """Return the overrides of an arm for a mode, or for "off".
-
-    >>> changes("5"), changes("off")
-    ({'ngwa.mode': 5}, {'ngwa.enabled': False})
-    """
-    return dict(OFF) if column == "off" else {"ngwa.mode": int(column)}
-
 
 @dataclass(frozen=True)
 class Arm:
@@ -143,8 +121,10 @@ class Question:
 
     Attributes
     ----------
+    paper : str
+        Name of the paper's directory of experiments.
     key, title : str
-        Name in the cells, and heading.
+        Name in the cells and of the scenario file, and heading.
     asks : str
         The paper's statement, with its letter.
     setting : str
@@ -163,6 +143,7 @@ class Question:
         Arms whose first run is kept.
     """
 
+    paper: str
     key: str
     title: str
     asks: str
@@ -177,7 +158,7 @@ class Question:
     @property
     def file(self) -> Path:
         """The scenario file."""
-        return folder() / f"{self.key}.toml"
+        return folder(self.paper) / f"{self.key}.toml"
 
     def runs(self, quick: bool, runs: int | None, work: float) -> Runs[Results]:
         """Return the runs of all arms, arm by arm.
@@ -208,12 +189,12 @@ class Question:
                 tuple(run.digest for run in made),
             )
 
-        return Runs(f"ngwa --beyond: {self.key}", tasks, collect, work)
+        return Runs(f"{self.paper} --beyond: {self.key}", tasks, collect, work)
 
 
-def folder() -> Path:
-    """Directory of the scenario files."""
-    return bundled.directory("experiments/ngwa") / "beyond"
+def folder(paper: str) -> Path:
+    """Directory of the scenario files of a paper's questions."""
+    return bundled.directory(f"experiments/{paper}") / "beyond"
 
 
 def written(overrides: Mapping[str, Override]) -> str:

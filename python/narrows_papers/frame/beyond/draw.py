@@ -9,7 +9,6 @@ import numpy as np
 
 from narrows.report import style, tables
 from narrows.report.charts import Line
-from narrows_papers.ngwa.beyond.question import MODES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,27 +23,11 @@ NARROW = 0.005
 SMALL = 0.001
 """Smaller values are shown as below this bound: four bytes in a minute are not a rate."""
 
-GREY = style.PUBLISHED_COLOUR
-
-LOOKS: dict[str, tuple[str, int, str]] = {
-    "reno": (GREY, 0, "square"),
-    "cubic": ("#4A4F57", 1, "square"),
-    "1": (style.colour(0), 0, "circle"),
-    "2": (style.colour(5), 1, "circle"),
-    "5": (style.colour(1), 0, "circle"),
-    "6": (style.colour(4), 1, "circle"),
-    "7": (style.colour(2), 0, "diamond"),
-    "8": (style.colour(3), 1, "diamond"),
-}
-"""Colour, dash and symbol of each arm, the same in all figures."""
-
-TITLES: dict[str, str] = {"reno": "Reno", "cubic": "CUBIC"} | {mode: f"mode {mode}" for mode in MODES}
-"""Titles of the arms in figures."""
+Look = tuple[str, int, str]
+"""Colour, dash and symbol of an arm, the same in all figures."""
 
 
-def points(
-    name: str, x: Sequence[float], estimates: Sequence[Estimate], look: tuple[str, int, str], *, in_legend: bool
-) -> Line:
+def points(name: str, x: Sequence[float], estimates: Sequence[Estimate], look: Look, *, in_legend: bool) -> Line:
     """Points with their 95 % intervals."""
     colour, _, symbol = look
     y, low, high = _columns(estimates)
@@ -61,9 +44,7 @@ def points(
     )
 
 
-def sweep(
-    name: str, x: Sequence[float], estimates: Sequence[Estimate], look: tuple[str, int, str], *, in_legend: bool
-) -> Line:
+def sweep(name: str, x: Sequence[float], estimates: Sequence[Estimate], look: Look, *, in_legend: bool) -> Line:
     """A line, and a band of its 95 % intervals around it."""
     colour, dash, _ = look
     y, low, high = _columns(estimates)
