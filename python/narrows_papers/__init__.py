@@ -42,7 +42,12 @@ class Paper:
 PAPERS: dict[str, Paper] = {
     paper.name: paper
     for paper in (
-        Paper("acns", "narrows_papers.acns.report", live="narrows_papers.acns.live.report"),
+        Paper(
+            "acns",
+            "narrows_papers.acns.report",
+            beyond="narrows_papers.acns.beyond.report",
+            live="narrows_papers.acns.live.report",
+        ),
         Paper("agile-sd", "narrows_papers.agile_sd.report", swept=True),
         Paper("contest", "narrows_papers.contest.report", pair="narrows_papers.contest.pair_report"),
         Paper(

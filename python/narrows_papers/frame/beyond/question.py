@@ -141,6 +141,8 @@ class Question:
         Number of runs of each arm.
     shown : tuple of Key
         Arms whose first run is kept.
+    scenario : str
+        The scenario file, relative to the paper's experiments; by default that of the key below `beyond`.
     """
 
     paper: str
@@ -154,10 +156,13 @@ class Question:
     section: Callable[[Results], Section]
     seeds: int = 5
     shown: tuple[Key, ...] = ()
+    scenario: str = ""
 
     @property
     def file(self) -> Path:
         """The scenario file."""
+        if self.scenario:
+            return bundled.directory(f"experiments/{self.paper}") / self.scenario
         return folder(self.paper) / f"{self.key}.toml"
 
     def runs(self, quick: bool, runs: int | None, work: float) -> Runs[Results]:

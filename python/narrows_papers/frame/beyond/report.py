@@ -106,7 +106,7 @@ class Beyond(Simulated["Results"]):
             },
             command=command(self.name, quick=asked.quick, runs=asked.runs),
             figures=[figure for one in answers for figure in one.section.figures],
-            files={one.question.file.name: one.question.file.read_text(encoding="utf-8") for one in answers},
+            files={f"{one.question.key}.toml": one.question.file.read_text(encoding="utf-8") for one in answers},
         )
 
 
@@ -162,15 +162,20 @@ def _section(answer: Answer) -> dict[str, Any]:
         "claims": section.claims,
         "tables": section.tables,
         "charts": [figure.name for figure in section.figures],
-        "file": question.file.name,
+        "file": where(question),
         "seeds": results.seeds,
         "runs": len(results.digests),
         "commands": [
-            f"narrows run experiments/{question.paper}/beyond/{question.file.name} {written(arm.overrides)}".rstrip()
+            f"narrows run {where(question)} {written(arm.overrides)}".rstrip()
             for arm in question.arms(False)
             if arm.key in results.arms
         ],
     }
+
+
+def where(question: Question) -> str:
+    """Path of a question's scenario file, as a user writes it."""
+    return f"experiments/{question.paper}/{question.scenario or f'beyond/{question.key}.toml'}"
 
 
 def _short(claim: Claim) -> str:
