@@ -45,7 +45,7 @@ LOOKS: dict[str, Look] = {
 UNITS: dict[str, str] = {"goodput": "Mb/s", "lost": "packets", "rtt": "ms", "jain": ""}
 """Quantities that every question measures, over all flows."""
 
-TITLES: dict[str, str] = {"goodput": "Goodput", "lost": "Lost packets", "rtt": "RTT", "jain": "Jain's index"}
+TITLES: dict[str, str] = {"goodput": "Goodput", "lost": "Lost", "rtt": "RTT", "jain": "Jain's index"}
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class Compared:
             self.axis,
             tuple(panels),
             ticks=tuple(case.title for case in shown.values()),
-            panel_in=1.15,
+            panel_in=1.25,
             width_in=style.PAGE_IN,
         )
 

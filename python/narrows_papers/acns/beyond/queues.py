@@ -48,11 +48,16 @@ def claims(results: Results) -> tuple[Claim, ...]:
 def conclusion(results: Results) -> tuple[str, ...]:
     """Describe the results."""
     lossy = [CASES[key].title for key in arms_of(results, CASES) if results.mean((key, ACNS), "lost") >= 1]
-    where = f"Losses remain with queues of {', '.join(lossy)}" if lossy else "No queue has losses with ACNS"
+    first = (
+        f"With ACNS losses remain with queues of {', '.join(lossy)}: in slow start a window grows by more than the "
+        "queue before a command returns."
+        if lossy
+        else "With ACNS no queue loses a packet."
+    )
     return (
-        f"{where}: a window that grows by more than the queue in a round trip overflows it before a command returns. "
-        "Of two flows of one priority, which start together, the older by a hair is held and the other is not: the "
-        "age is normalised by the oldest, so T(a) = v_a for one and v_a / a for the other, and the share is uneven.",
+        f"{first} The flows have one priority and start within 0.2 s. The older is held from a slightly shorter "
+        "queue than the other, however little older it is: W = 5 A for the oldest, less for the other. So they do "
+        "not share evenly.",
     )
 
 
@@ -60,10 +65,10 @@ QUESTION = Compared(
     key="queues",
     title="Small and large queues",
     asks="nothing on how large a queue must be.",
-    setting="Two CUBIC flows that start together: 10 Mb/s, 40 ms. 10 to 60 s.",
+    setting="Two CUBIC flows that start together: 10 Mb/s, 40 ms. 0 to 60 s, with the first slow start.",
     cases=CASES,
     quick=("20", "100"),
-    begin_s=10,
+    begin_s=0,
     end_s=60,
     claims=claims,
     conclusion=conclusion,

@@ -16,6 +16,7 @@ ABOUT = About(
     note="Each case is run without ACNS, with ACNS as published, and with a rule of ours, which is off by default: "
     "until a command other than “normal” has arrived, the base variant answers losses (normal_only_losses = "
     "“base”).",
+    expected="that follow from what the papers promise",
     limits=(
         "We wrote the expectations down after looking at single runs: they follow from what the papers promise, and "
         "are not independent predictions.",

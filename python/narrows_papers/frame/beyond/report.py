@@ -34,6 +34,8 @@ class About:
         What the scheme is and what is asked, in two sentences.
     note : str
         Explanation of the arms, below the table of expectations.
+    expected : str
+        Where the expectations come from, as a clause.
     limits, sources : tuple of str
         What the reader has to keep in mind; where the statements come from.
     """
@@ -42,6 +44,7 @@ class About:
     scheme: str
     subtitle: str
     note: str
+    expected: str
     limits: tuple[str, ...]
     sources: tuple[str, ...]
 
@@ -89,7 +92,7 @@ class Beyond(Simulated["Results"]):
             cells=tuple(cell for one in answers for cell in cells(one.question, one.results)),
             claims=tuple(claim for one in answers for claim in one.section.claims),
             calibration={one.question.title: one.question.setting for one in answers},
-            text=headline(answers),
+            text=headline(answers, self.about.expected),
             brief=True,
         )
         version = str(_core.version())
@@ -121,7 +124,7 @@ def cells(question: Question, results: Results) -> list[Cell]:
     return made
 
 
-def headline(answers: Sequence[Answer]) -> str:
+def headline(answers: Sequence[Answer], expected: str) -> str:
     """Summarise in one paragraph how many expectations held, and which did not."""
     claims = [claim for one in answers for claim in one.section.claims]
     failing = [_short(claim) for claim in claims if not claim.holds]
@@ -134,7 +137,7 @@ def headline(answers: Sequence[Answer]) -> str:
     runs = sum(len(one.results.digests) for one in answers)
     text = (
         f"{len(answers)} questions that the paper leaves open, {runs:,} runs, {over} for each arm. Of {len(claims)} "
-        f"expectations that follow from the mechanism {len(claims) - len(failing)} hold"
+        f"expectations {expected} {len(claims) - len(failing)} hold"
     )
     return f"{text}." if not failing else f"{text}; these do not: {'; '.join(failing)}."
 

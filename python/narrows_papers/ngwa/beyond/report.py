@@ -36,6 +36,7 @@ ABOUT = About(
     subtitle="Routers tell senders how many bytes their queues take. Talau and Wille end with a list of what "
     "“deserves further investigation”: how flows are counted, other traffic, other paths, 1 Gb/s. Here it is run.",
     note=NOTE,
+    expected="that follow from the mechanism",
     limits=LIMITS,
     sources=SOURCES,
 )
