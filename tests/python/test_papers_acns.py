@@ -9,6 +9,7 @@ import math
 import re
 import sys
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,6 @@ from narrows.studies.reproduction.result import Cell, Claim
 from narrows_papers.acns import evaluation, evidence, text, verification
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from types import ModuleType
 
 
@@ -224,6 +224,22 @@ def test_the_page_explains_the_published_maximum() -> None:
     said = text.maximum(evidence.variations())
     assert f"{85 * 1040 * 8 / 0.3 / 1e6:.2f} Mb/s" in said
     assert "With 110 segments" in said
+
+
+def test_the_worked_example_of_the_page_is_calculated_right() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "acns.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \d \| (\d+) s \| (\d+) \|(.*)\|$", page, re.MULTILINE)
+    oldest = max(float(age) for age, _, _ in rows)
+    assert len(rows) == 3
+    for age, dscp, rest in rows:
+        a, priority, wait, *decisions = (cell.strip() for cell in rest.split("|"))
+        share = float(age) / oldest
+        f, t = 0.8 * int(dscp) / 63, 0.2 / share
+        assert (float(a), float(priority), float(wait)) == pytest.approx((share, f, t), abs=5e-4)
+        for filled, weight, command in ((0.60, *decisions[:2]), (0.65, *decisions[2:])):
+            exact = filled / (f + t)
+            assert float(weight) == pytest.approx(exact, abs=5e-4)
+            assert command == ("normal" if exact < 0.95 else "freeze" if exact < 1.0 else "fallback")
 
 
 def test_populations_have_30_flows_on_average_and_peak_at_30() -> None:
