@@ -156,7 +156,9 @@ class Compared:
         self, results: Results, shown: Mapping[str, Case], units: Mapping[str, str], titles: Mapping[str, str]
     ) -> Figure:
         panels: list[Panel] = []
-        for name in (*self.more, "goodput", "lost", "rtt"):
+        # A question with many quantities of its own shows those.
+        common = ("goodput", "lost", "rtt") if len(self.more) < MANY else ("rtt",)
+        for name in (*self.more, *common):
             lines = []
             for i, column in enumerate(self.columns):
                 x = [j + draw.beside(len(self.columns), i, 0.4) for j in range(len(shown))]
@@ -178,6 +180,9 @@ class Compared:
 
 SEEDS = 10
 """Runs of each arm."""
+
+MANY = 3
+"""Number of own quantities from which a figure leaves out those that every question has."""
 
 
 def arms_of(results: Results, cases: Mapping[str, Case]) -> list[str]:
