@@ -241,7 +241,10 @@ def test_a_broken_scenario_is_refused_with_every_problem(tmp_path: Path) -> None
         (["reproduce", "no-such-paper"], ["no-such-paper", "allowed: acns, agile-sd, contest, ngwa"]),
         (["reproduce", "contest", "--pair", "bbr", "cubic"], ["variant is 'bbr'", "allowed: bic, compound"]),
         (["reproduce", "acns", "--pair", "reno", "cubic"], ["'acns' has no pairs", "allowed with a pair: contest"]),
-        (["reproduce", "acns", "--beyond"], ["'acns' has nothing beyond it", "allowed with beyond: ngwa"]),
+        (
+            ["reproduce", "contest", "--beyond"],
+            ["'contest' has nothing beyond it", "allowed with beyond: acns, ngwa"],
+        ),
         (["reproduce", "ngwa", "--beyond", "--pair", "reno", "cubic"], ["pair and beyond are given"]),
         (["reproduce", "contest", "--live"], ["'contest' is not made live", "allowed with live: "]),
         (["reproduce", "ngwa", "--beyond", "--live"], ["beyond and live are given"]),
