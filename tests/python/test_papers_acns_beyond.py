@@ -3,54 +3,26 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-import shlex
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.python.plainly import as_json
+from tests.python.questions import fabricated, holding
 
 from narrows.model.scenario import Scenario
-from narrows.runs.simulated import run
 from narrows.studies.reproduction import reproduce
 from narrows_papers.acns.beyond import bases, joins, oldest, priorities, routers
 from narrows_papers.acns.beyond.compare import ACNS, CHANGES, GUARD, OFF
-from narrows_papers.acns.beyond.questions import QUESTIONS, WORK
-from narrows_papers.frame.beyond.question import Results, folder, written
+from narrows_papers.acns.beyond.questions import QUESTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from narrows.studies.reproduction.result import Reproduction
-    from narrows_papers.frame.beyond.question import Key, Numbers, Question
+    from narrows_papers.frame.beyond.question import Key, Question
 
 EACH = pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.key)
-
-
-def fabricated(question: Question, value: Callable[[Key, str], float], seeds: int = 2) -> Results:
-    """Return results in which every number of every arm is `value` of it, equal for all seeds."""
-    rows: dict[Key, list[Numbers]] = {
-        arm.key: [{name: value(arm.key, name) for name in question.units}] * seeds for arm in question.arms(False)
-    }
-    return Results(rows)
-
-
-def holding(question: Question, value: Callable[[Key, str], float]) -> list[bool]:
-    return [claim.holds for claim in question.section(fabricated(question, value)).claims]
-
-
-@EACH
-def test_every_arm_is_a_scenario_and_means_what_its_command_line_says(question: Question) -> None:
-    scenario = Scenario.from_file(question.file)
-    keys = [arm.key for arm in question.arms(False)]
-    assert len(set(keys)) == len(keys)
-    assert {arm.key for arm in question.arms(True)} < set(keys)
-    for arm in question.arms(False):
-        words = shlex.split(written(arm.overrides))
-        given = dict(word.split("=", 1) for word in words[1::2])
-        assert as_json(scenario.with_overrides(given)) == as_json(scenario.with_overrides(arm.overrides))
 
 
 @EACH
@@ -66,37 +38,15 @@ def test_arms_of_a_case_differ_in_acns_alone(question: Question) -> None:
 @EACH
 def test_the_setting_names_the_files_rates_and_queues(question: Question) -> None:
     resolved = as_json(Scenario.from_file(question.file))
-    numbers = {int(one["forward"]["queue"]["limit_packets"] or 0) for one in resolved["links"]}
+    queues = [link[way]["queue"] for link in resolved["links"] for way in ("forward", "reverse")]
+    queues += [cell["base"]["queue"] for cell in resolved["wifi"]]
     named = {int(one) for one in re.findall(r"(\d+) packets", question.setting)}
-    assert named <= numbers | {100}
+    assert named <= {queue["limit_packets"] for queue in queues}
+    rates = {link["forward"]["rate_bps"] for link in resolved["links"]}
+    assert {1e6 * float(one) for one in re.findall(r"([\d.]+) Mb/s", question.setting)} <= rates
     length = resolved["duration_ns"] / 1e9
     ends = [float(one) for one in re.findall(r"to (\d+) s", question.setting)]
     assert ends == [length]
-
-
-def test_every_file_has_its_question() -> None:
-    own = {one.key for one in QUESTIONS if not one.scenario}
-    assert {path.stem for path in folder("acns").glob("*.toml")} == own
-    assert {one.key for one in QUESTIONS} == set(WORK)
-
-
-@EACH
-def test_measures_give_every_number(question: Question) -> None:
-    arm = question.arms(True)[-1]
-    made = question.measure(run(Scenario.from_file(question.file).with_overrides(arm.overrides)))
-    assert set(made) == set(question.units)
-    assert all(math.isnan(value) or value >= 0 for value in made.values())
-
-
-@EACH
-@pytest.mark.parametrize("value", [0.0, 1.0, 50.0, math.nan])
-def test_a_section_is_made_of_anything(question: Question, value: float) -> None:
-    """No result of the runs prevents the page from being written."""
-    section = question.section(fabricated(question, lambda _key, _name: value))
-    assert section.claims
-    assert section.figures
-    assert all(len(row) == len(table.head) for table in section.tables for row in table.rows)
-    assert all(text and "{" not in text for text in section.conclusion)
 
 
 def test_partial_deployment_is_judged_by_losses() -> None:

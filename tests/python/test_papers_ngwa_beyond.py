@@ -4,57 +4,29 @@ from __future__ import annotations
 
 import csv
 import json
-import math
-import shlex
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.python.plainly import as_json
+from tests.python.questions import fabricated, holding
 
 from narrows.model.scenario import Scenario
 from narrows.report import style
 from narrows.runs.simulated import run
 from narrows.studies.reproduction import reproduce
-from narrows_papers.frame.beyond.question import Results, folder, written
+from narrows_papers.frame.beyond.question import Results
 from narrows_papers.frame.beyond.window import Course
 from narrows_papers.ngwa.beyond import against, gigabit, idle, joins, over, parking_lot, rtts, syn, udp
-from narrows_papers.ngwa.beyond.questions import QUESTIONS, WORK
+from narrows_papers.ngwa.beyond.questions import QUESTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from narrows.studies.reproduction.result import Claim, Reproduction
-    from narrows_papers.frame.beyond.question import Key, Numbers, Question
+    from narrows.studies.reproduction.result import Reproduction
+    from narrows_papers.frame.beyond.question import Key, Question
 
 EACH = pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.key)
-
-
-def fabricated(question: Question, value: Callable[[Key, str], float], seeds: int = 2) -> Results:
-    """Return results in which every number of every arm is `value` of it, equal for all seeds."""
-    rows: dict[Key, list[Numbers]] = {
-        arm.key: [{name: value(arm.key, name) for name in question.units}] * seeds for arm in question.arms(False)
-    }
-    return Results(rows)
-
-
-def holding(question: Question, value: Callable[[Key, str], float]) -> list[bool]:
-    claims: tuple[Claim, ...] = question.section(fabricated(question, value)).claims
-    return [claim.holds for claim in claims]
-
-
-@EACH
-def test_every_scenario_file_runs_by_hand(question: Question) -> None:
-    scenario = Scenario.from_file(question.file)
-    assert as_json(scenario)["flows"]
-    for quick in (True, False):
-        arms = question.arms(quick)
-        assert len({arm.key for arm in arms}) == len(arms)
-        for arm in arms:
-            scenario.with_overrides(arm.overrides)
-    quick_keys = {arm.key for arm in question.arms(True)}
-    assert quick_keys <= {arm.key for arm in question.arms(False)}
 
 
 @EACH
@@ -94,38 +66,6 @@ def test_what_a_question_reckons_with_is_in_its_file(question: Question) -> None
     if len(middle) == 1:
         words += [f"{limits[0] / 1e3:,g} kB", *(f"{trip:g}" for trip in trips[:1])]
     assert all(word in question.setting for word in words), (words, question.setting)
-
-
-def test_every_file_has_its_question() -> None:
-    assert {path.stem for path in folder("ngwa").glob("*.toml")} == {one.key for one in QUESTIONS} == set(WORK)
-
-
-@EACH
-def test_what_is_written_on_the_command_line_means_the_arm(question: Question) -> None:
-    scenario = Scenario.from_file(question.file)
-    for arm in question.arms(False)[-3:]:
-        words = shlex.split(written(arm.overrides))
-        given = dict(word.split("=", 1) for word in words[1::2])
-        assert as_json(scenario.with_overrides(given)) == as_json(scenario.with_overrides(arm.overrides))
-
-
-@EACH
-def test_measures_give_every_number(question: Question) -> None:
-    arm = question.arms(True)[-1]
-    made = question.measure(run(Scenario.from_file(question.file).with_overrides(arm.overrides)))
-    assert set(made) == set(question.units)
-    assert all(math.isnan(value) or value >= 0 for value in made.values())
-
-
-@EACH
-@pytest.mark.parametrize("value", [0.0, 1.0, 50.0, math.nan])
-def test_a_section_is_made_of_anything(question: Question, value: float) -> None:
-    """No result of the runs prevents the page from being written."""
-    section = question.section(fabricated(question, lambda _key, _name: value))
-    assert section.claims
-    assert section.figures
-    assert all(len(row) == len(table.head) for table in section.tables for row in table.rows)
-    assert all(text and "{" not in text for text in section.conclusion)
 
 
 def test_shares_decide_whether_ngwa_yields() -> None:

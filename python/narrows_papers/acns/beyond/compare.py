@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from narrows.report import style
 from narrows.report.charts import Figure, Panel
+from narrows.studies.reproduction.result import Claim
 from narrows_papers.frame.beyond import draw
 from narrows_papers.frame.beyond.question import Arm, Numbers, Question, Results, Section, Table
 from narrows_papers.frame.beyond.window import Course
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from narrows.model.scenario import Override
     from narrows.outcome import Run
-    from narrows.studies.reproduction.result import Claim
     from narrows_papers.frame.beyond.draw import Look
     from narrows_papers.frame.beyond.window import Window
 
@@ -201,3 +201,26 @@ def each(results: Results, cases: Mapping[str, Case], name: str, columns: Sequen
         f"{cases[key].title}: " + " → ".join(draw.told(results.of((key, column), name)) for column in columns)
         for key in arms_of(results, cases)
     )
+
+
+def takes_losses(results: Results, cases: Mapping[str, Case], where: str) -> Claim:
+    """Evaluate whether ACNS takes at least 90 % of the losses in every case."""
+    held = all(
+        results.mean((key, ACNS), "lost") <= 0.1 * results.mean((key, OFF), "lost") for key in arms_of(results, cases)
+    )
+    return Claim(f"ACNS takes at least 90 % of the losses{where}", held, each(results, cases, "lost") + " packets")
+
+
+def sends_as_much(results: Results, cases: Mapping[str, Case], than: str) -> Claim:
+    """Evaluate whether flows with ACNS deliver at least 99 % of what they deliver without it, in every case."""
+    held = all(
+        results.mean((key, ACNS), "goodput") >= 0.99 * results.mean((key, OFF), "goodput")
+        for key in arms_of(results, cases)
+    )
+    return Claim(f"It sends at least 99 % of what {than} sends", held, each(results, cases, "goodput") + " Mb/s")
+
+
+def shortens_trips(results: Results, cases: Mapping[str, Case]) -> Claim:
+    """Evaluate whether mean round trips are shorter with ACNS, in every case."""
+    held = all(results.mean((key, ACNS), "rtt") < results.mean((key, OFF), "rtt") for key in arms_of(results, cases))
+    return Claim("It makes round trips shorter", held, each(results, cases, "rtt") + " ms")

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from narrows.studies.reproduction.result import Claim
-from narrows_papers.acns.beyond.compare import ACNS, OFF, Case, Compared, arms_of, each
+from narrows_papers.acns.beyond.compare import (
+    ACNS,
+    OFF,
+    Case,
+    Compared,
+    arms_of,
+    each,
+    sends_as_much,
+    shortens_trips,
+    takes_losses,
+)
 
 if TYPE_CHECKING:
     from narrows_papers.frame.beyond.question import Results
@@ -22,21 +32,9 @@ def claims(results: Results) -> tuple[Claim, ...]:
     """Evaluate losses, use and delay for each size."""
     keys = arms_of(results, CASES)
     return (
-        Claim(
-            "ACNS takes at least 90 % of the losses at every size",
-            all(results.mean((key, ACNS), "lost") <= 0.1 * results.mean((key, OFF), "lost") for key in keys),
-            each(results, CASES, "lost") + " packets",
-        ),
-        Claim(
-            "It sends at least 99 % of what CUBIC sends",
-            all(results.mean((key, ACNS), "goodput") >= 0.99 * results.mean((key, OFF), "goodput") for key in keys),
-            each(results, CASES, "goodput") + " Mb/s",
-        ),
-        Claim(
-            "It makes round trips shorter",
-            all(results.mean((key, ACNS), "rtt") < results.mean((key, OFF), "rtt") for key in keys),
-            each(results, CASES, "rtt") + " ms",
-        ),
+        takes_losses(results, CASES, " at every size"),
+        sends_as_much(results, CASES, "CUBIC"),
+        shortens_trips(results, CASES),
         Claim(
             "It shares at least as evenly (Jain's index)",
             all(results.mean((key, ACNS), "jain") >= results.mean((key, OFF), "jain") for key in keys),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from narrows.studies.reproduction.result import Claim
-from narrows_papers.acns.beyond.compare import ACNS, OFF, Case, Compared, arms_of, each
+from narrows_papers.acns.beyond.compare import Case, Compared, each, sends_as_much, shortens_trips, takes_losses
 
 if TYPE_CHECKING:
+    from narrows.studies.reproduction.result import Claim
     from narrows_papers.frame.beyond.question import Results
 
 CASES: dict[str, Case] = {
@@ -20,23 +20,10 @@ CASES: dict[str, Case] = {
 
 def claims(results: Results) -> tuple[Claim, ...]:
     """Evaluate what ACNS does where the queue is the base station's."""
-    keys = arms_of(results, CASES)
     return (
-        Claim(
-            "ACNS takes at least 90 % of the losses",
-            all(results.mean((key, ACNS), "lost") <= 0.1 * results.mean((key, OFF), "lost") for key in keys),
-            each(results, CASES, "lost") + " packets",
-        ),
-        Claim(
-            "It makes round trips shorter",
-            all(results.mean((key, ACNS), "rtt") < results.mean((key, OFF), "rtt") for key in keys),
-            each(results, CASES, "rtt") + " ms",
-        ),
-        Claim(
-            "It sends at least 99 % of what CUBIC sends",
-            all(results.mean((key, ACNS), "goodput") >= 0.99 * results.mean((key, OFF), "goodput") for key in keys),
-            each(results, CASES, "goodput") + " Mb/s",
-        ),
+        takes_losses(results, CASES, ""),
+        shortens_trips(results, CASES),
+        sends_as_much(results, CASES, "CUBIC"),
     )
 
 

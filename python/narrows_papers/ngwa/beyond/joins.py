@@ -27,8 +27,10 @@ EACH = "6-each"
 COLUMNS = ("reno", "1", "2", "6", EACH, "8")
 """No NGWA, some modes, and mode 6 with receivers that acknowledge every segment at once."""
 
-LOOKS = LOOKS | {EACH: ("#4A4F57", 0, "diamond")}
-TITLES = TITLES | {EACH: "mode 6, ACKs at once"}
+ARM_LOOKS = LOOKS | {EACH: ("#4A4F57", 0, "diamond")}
+ARM_TITLES = TITLES | {EACH: "mode 6, ACKs at once"}
+"""Looks and titles of the modes, and of the arm that is this question's own."""
+
 THERE = ("there-1", "there-2")
 COME_S, GO_S = 10.0, 20.0
 JOIN_S = 1.5
@@ -204,7 +206,7 @@ def conclusion(results: Results, totals: Sequence[int]) -> tuple[str, ...]:
 def _tables(results: Results, columns: Sequence[str], totals: Sequence[int]) -> tuple[Table, ...]:
     def table(name: str, caption: str) -> Table:
         rows = tuple(
-            (TITLES[column], *(draw.told(results.of((column, str(total)), name)) for total in totals))
+            (ARM_TITLES[column], *(draw.told(results.of((column, str(total)), name)) for total in totals))
             for column in columns
         )
         return Table(caption, ("Flows in all", *map(str, totals)), rows)
@@ -233,7 +235,9 @@ def _figure(results: Results, columns: Sequence[str], totals: Sequence[int]) -> 
         for i, column in enumerate(columns):
             x = [j + draw.beside(len(columns), i) for j in range(len(totals))]
             estimates = [results.of((column, str(total)), name) for total in totals]
-            lines.append(draw.points(TITLES[column], x, estimates, LOOKS[column], in_legend=name == "join_lost"))
+            lines.append(
+                draw.points(ARM_TITLES[column], x, estimates, ARM_LOOKS[column], in_legend=name == "join_lost")
+            )
         panels.append(Panel(label, tuple(lines)))
     return Figure(
         "joins",
