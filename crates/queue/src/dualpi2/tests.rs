@@ -1,5 +1,6 @@
 #![allow(clippy::float_cmp)]
 use super::*;
+use crate::registry::Params;
 use core::net::{IpAddr, Ipv4Addr};
 use narrows_wire::{Ip, Transport, UdpRepr};
 
