@@ -4,7 +4,7 @@
  * without a congestion window of the modes 3, 4, 7 and 8.
  *
  * Idea
- *   Routers write into data segments how many bytes their queue can take; the receiver puts no more into the window
+ *   Routers write into segments how many bytes their queue can take; the receiver puts no more into the window
  *   that it advertises, so that the sender never has more on the way than the tightest queue holds.
  *
  * Sources
@@ -15,15 +15,17 @@
  * State
  *   ngwa_flows   a connection at one of its ends (struct ngwa_flow): value and mean, the window's edge, counters
  *
- *   arrives: ngwa_ingress  option 33 of a data segment: value | SYN: whether the peer scales windows
- *   leaves:  ngwa_egress   SYN: own scale, MSS 8 lower | ACK: the window field lowered
+ *   arrives: ngwa_ingress  option 33 of a segment: value | SYN: whether the peer scales windows
+ *   leaves:  ngwa_egress   SYN: own scale, MSS 8 lower | SYN-ACK and ACK: the window field lowered
  *
  * Differences
  *   - The kernel does not know of the option; its MSS would leave no room for it. So the MSS that our SYN announces
  *     is lowered by 8 on the way out, and the peer's segments leave room (the paper lowers the sender's own).
- *   - A probe of a closed window from a Linux sender carries no data, so routers write nothing into it, and a
- *     window that the network closed would stay closed. The answer to such a probe offers one segment: its option
- *     then says how things stand.
+ *   - A probe of a closed window from a Linux sender carries no data. Where routers write into data alone
+ *     (marks = "data"), a window that the network closed would stay closed. The answer to a probe without the option
+ *     offers one segment: its option then says how things stand.
+ *   - The window of a SYN-ACK is closed if the value is less than the largest segment that our MSS allows. The Rust
+ *     connection takes the smaller MSS of both ends.
  *   - The kernel keeps its own window; ours is the smaller of the two. What a sender was offered stays acceptable
  *     to it.
  *   - ngwa_none: Linux has no TCP without fast retransmit and without SACK's recovery, which stay (the paper's
@@ -51,6 +53,8 @@ enum {
 	/* The smallest MSS that is lowered: what every host takes (RFC 9293, section 3.7.1). */
 	NGWA_LEAST_MSS = 536,
 	NGWA_CWND = 1 << 17,
+	/* Bytes of the timestamps option, padding included (RFC 7323, appendix A). */
+	NGWA_TIMESTAMPS = 12,
 };
 
 /* alpha of equation 4, in units of 2^-32. */
@@ -93,32 +97,48 @@ narrows_inline int ngwa_scale(struct __sk_buff *skb, const struct packet *p)
 	return shift > 14 ? 14 : shift;
 }
 
-/* Lowers the MSS that a SYN announces, so that what comes back leaves room for the option. */
-narrows_inline void ngwa_lower_mss(struct __sk_buff *skb, const struct packet *p)
+/* Lowers the MSS that a SYN announces, so that what comes back leaves room for the option, and returns the largest
+ * payload that it allows; 0 without an MSS. */
+narrows_inline u32 ngwa_lower_mss(struct __sk_buff *skb, const struct packet *p)
 {
 	int at = packet_option_of(skb, p->tcp + TCP_MIN, p->options_end, TCP_OPTION_MSS, 4);
 	__be16 raw;
 	u16 mss;
 
 	if (at <= 0 || bpf_skb_load_bytes(skb, at + 2, &raw, 2))
-		return;
+		return 0;
 	mss = bpf_ntohs(raw);
-	if (mss >= NGWA_LEAST_MSS + NGWA_OVERHEAD)
+	if (mss >= NGWA_LEAST_MSS + NGWA_OVERHEAD) {
 		packet_set_tcp(skb, p, at + 2, mss, mss - NGWA_OVERHEAD);
+		mss -= NGWA_OVERHEAD;
+	}
+	/* Each segment carries the timestamps that a SYN-ACK agrees to. */
+	at = packet_option_of(skb, p->tcp + TCP_MIN, p->options_end, TCP_OPTION_TIMESTAMP, 10);
+	if (at > 0 && mss > NGWA_TIMESTAMPS)
+		mss -= NGWA_TIMESTAMPS;
+	return mss;
 }
 
 narrows_inline void ngwa_syn_out(struct __sk_buff *skb, struct packet *p, struct ngwa_flow *f)
 {
 	int shift = ngwa_scale(skb, p);
+	u64 cap = param_max_window ? param_max_window : 0xffffffff;
+	u32 smss;
 
 	f->out.synced = 1;
 	f->out.scales = shift >= 0;
 	f->out.shift = shift >= 0 ? shift : 0;
 	f->out.begun = 0;
-	ngwa_lower_mss(skb, p);
-	/* W_max bounds the first window too. */
-	if (param_max_window && p->window > param_max_window)
-		packet_set_window(skb, p, param_max_window);
+	smss = ngwa_lower_mss(skb, p);
+	/* W_max bounds the first window too, and so does the value that came with the peer's SYN. */
+	if ((p->word & TCP_ACK) && f->in.told) {
+		cap = ngwa_cap(&f->in, param_max_window, 0);
+		if (cap < smss)
+			cap = 0;
+	}
+	f->out.closed = !cap && p->window;
+	if (p->window > cap)
+		packet_set_window(skb, p, cap);
 	f->out.first = p->window;
 	if (p->word & TCP_ACK) {
 		f->out.offered = p->ack + p->window;
@@ -177,8 +197,8 @@ int ngwa_egress(struct __sk_buff *skb)
 	return TCX_NEXT;
 }
 
-/* A data segment arrives: what its option says. */
-narrows_inline void ngwa_data_in(struct __sk_buff *skb, const struct packet *p, struct ngwa_in *in)
+/* A segment arrives: what its option says; false if it has none. */
+narrows_inline bool ngwa_heard(struct __sk_buff *skb, const struct packet *p, struct ngwa_in *in)
 {
 	int at = packet_option_of(skb, IPV4_MIN, p->tcp, NGWA_KIND, NGWA_LEN);
 	__be32 value;
@@ -186,12 +206,13 @@ narrows_inline void ngwa_data_in(struct __sk_buff *skb, const struct packet *p, 
 	if (p->payload > in->rmss)
 		in->rmss = p->payload;
 	if (!at)
-		return;
+		return false;
 	if (at < 0 || bpf_skb_load_bytes(skb, at + 2, &value, 4)) {
 		in->ignored++;
-		return;
+		return true;
 	}
 	ngwa_on_value(in, bpf_ntohl(value), param_alpha, param_smoothing);
+	return true;
 }
 
 SEC("tcx/ingress")
@@ -215,11 +236,9 @@ int ngwa_ingress(struct __sk_buff *skb)
 			f->in = empty;
 		}
 		f->in.peer_scales = ngwa_scale(skb, &p) >= 0;
-	} else if (p.payload) {
-		ngwa_data_in(skb, &p, &f->in);
-	} else if (f->out.closed && (p.word & (TCP_ACK | TCP_FIN | TCP_RST)) == TCP_ACK && before(p.seq, f->out.offered)) {
-		f->in.probes++;
 	}
+	if (!ngwa_heard(skb, &p, &f->in) && !p.payload && f->out.closed && (p.word & (TCP_ACK | TCP_SYN | TCP_FIN | TCP_RST)) == TCP_ACK && before(p.seq, f->out.offered))
+		f->in.probes++;
 	return TCX_NEXT;
 }
 

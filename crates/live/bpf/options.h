@@ -12,6 +12,7 @@ enum {
 	OPTION_NOP = 1,
 	TCP_OPTION_MSS = 2,
 	TCP_OPTION_WSCALE = 3,
+	TCP_OPTION_TIMESTAMP = 8,
 	/* An area is 40 bytes long at most, and so holds as many options at most. */
 	OPTIONS_MOST = 40,
 };

@@ -152,8 +152,17 @@ fn from_60000_to_20000_as_in_the_vector() {
     }
 }
 
+/// The peer's SYN, with these IP options.
+fn first(area: &[u8]) -> Packet {
+    let mut packet = segment(true, TcpRepr { ack: SeqNum::new(0), ..syn(TcpFlags::SYN, Some(3)) }, 0);
+    if let Ip::V4(ip) = &mut packet.ip {
+        ip.options = Ipv4Options::new(area).unwrap();
+    }
+    packet
+}
+
 /// Makes a Rust receiver with or without NGWA, which has received the peer's SYN.
-fn receiver(ngwa: Option<&NgwaConfig>, buffer: u64) -> Connection {
+fn receiver(ngwa: Option<&NgwaConfig>, buffer: u64, syn: &Packet) -> Connection {
     let config = Config {
         recv_buffer: Bytes::new(buffer),
         delayed_ack: DelayedAck::Off,
@@ -165,23 +174,27 @@ fn receiver(ngwa: Option<&NgwaConfig>, buffer: u64) -> Connection {
     let assist = ngwa.map(|ngwa| Box::new(NgwaAssist::new(ngwa)) as Box<dyn Assist>);
     let [local, remote] = [HERE, THERE].map(|(host, port)| SocketAddr::new(IpAddr::from(host), port));
     let mut connection = Connection::listen(config, cc, assist, local, remote, SeqNum::new(0));
-    let syn = TcpRepr { ack: SeqNum::new(0), ..syn(TcpFlags::SYN, Some(3)) };
-    connection.handle_segment(&segment(true, syn, 0), Instant::ZERO);
+    connection.handle_segment(syn, Instant::ZERO);
     connection
 }
 
 /// Compares the window that the Rust connection offers with NGWA, and the one that C makes of the same connection's
-/// window without it.
-fn follow(test: &str, config: &NgwaConfig, buffer: u64, seed: u64) {
+/// window without it. The peer's SYN has a value, or not.
+fn follow(test: &str, config: &NgwaConfig, buffer: u64, seed: u64, on_syn: Option<u32>) {
     let Some(c) = native(test, config) else { return };
     c.reset();
-    let (mut capped, mut plain) = (receiver(Some(config), buffer), receiver(None, buffer));
+    let syn = first(&on_syn.map_or(Vec::new(), told));
+    let (mut capped, mut plain) = (receiver(Some(config), buffer, &syn), receiver(None, buffer, &syn));
     let mut now = Instant::ZERO;
-    c.arrive(&segment(true, syn(TcpFlags::SYN, Some(3)), 0).emit());
+    c.arrive(&syn.emit());
     let [expected, answer] = [&mut capped, &mut plain].map(|end| end.poll_transmit(now).unwrap());
     let left = Packet::parse(&c.leave(&answer.emit())).unwrap();
-    assert_eq!(left.tcp().unwrap().window, expected.tcp().unwrap().window);
+    assert_eq!(left.tcp().unwrap().window, expected.tcp().unwrap().window, "{on_syn:?}");
     let shift = left.tcp().unwrap().options.window_scale.unwrap();
+    let last = segment(true, header(1, 1, TcpFlags::ACK, 500), 0);
+    c.arrive(&last.emit());
+    capped.handle_segment(&last, now);
+    plain.handle_segment(&last, now);
     let mut dice = Dice(seed);
     let mut edge = 1 + u32::from(expected.tcp().unwrap().window);
     let (mut seq, mut value, mut different, mut closed) = (1u32, 60_000u64, 0, 0);
@@ -207,7 +220,7 @@ fn follow(test: &str, config: &NgwaConfig, buffer: u64, seed: u64) {
         let answer = plain.poll_transmit(now).unwrap();
         let left = Packet::parse(&c.leave(&answer.emit())).unwrap();
         assert_eq!(left.tcp().unwrap().ack, expected.tcp().unwrap().ack);
-        assert_eq!(left.tcp().unwrap().window, expected.tcp().unwrap().window, "step {step}, value {value}");
+        assert_eq!(left.tcp().unwrap().window, expected.tcp().unwrap().window, "{on_syn:?}, step {step}, value {value}, area {area:?}");
         edge = seq + (u32::from(left.tcp().unwrap().window) << shift);
         different += u32::from(left != answer);
         assert_eq!((capped.poll_transmit(now), plain.poll_transmit(now)), (None, None));
@@ -221,21 +234,24 @@ fn windows_are_those_of_the_rust_connection() {
     // since a kernel's own window also moves by segments, independently of ours.
     for (seed, buffer) in [(1, 1 << 20), (2, 3 << 20), (3, 16 << 20)] {
         for mode in [1, 2] {
-            follow("ngwa-windows", &config(mode), buffer, seed);
+            // A window; one that just holds a segment with room for the option; one that does not; none.
+            for on_syn in [None, Some(30_000), Some(1452), Some(1451), Some(0), Some(90_000)] {
+                follow("ngwa-windows", &config(mode), buffer, seed, on_syn);
+            }
         }
     }
 }
 
 #[test]
 fn windows_that_may_shrink_are_those_of_the_rust_connection() {
-    follow("ngwa-shrink", &NgwaConfig { shrink: true, ..config(5) }, 1 << 20, 4);
-    follow("ngwa-shrink", &NgwaConfig { shrink: true, ..config(6) }, 1 << 20, 5);
+    follow("ngwa-shrink", &NgwaConfig { shrink: true, ..config(5) }, 1 << 20, 4, None);
+    follow("ngwa-shrink", &NgwaConfig { shrink: true, ..config(6) }, 1 << 20, 5, None);
 }
 
 #[test]
 fn the_largest_window_of_the_scenario_is_that_of_the_rust_connection() {
     let bounded = NgwaConfig { max_window: Some(Bytes::new(20_000)), ..config(2) };
-    follow("ngwa-largest", &bounded, 1 << 20, 6);
+    follow("ngwa-largest", &bounded, 1 << 20, 6, None);
 }
 
 #[test]

@@ -4,10 +4,10 @@
 
 mod common;
 
-use common::{SMALL, bad, bad_with, catalogue, good, good_with};
+use common::{SMALL, bad, catalogue, good, good_with};
 use narrows_scenario::{Scenario, schema};
-use narrows_scheme::ngwa::{NgwaConfig, Stamp};
-use narrows_units::Duration;
+use narrows_scheme::ngwa::{Marks, NgwaConfig, Stamp};
+use narrows_units::{Bytes, Duration};
 use serde_json::json;
 
 /// [`SMALL`] with lines before it.
@@ -52,6 +52,7 @@ fn an_empty_table_has_the_values_of_the_paper() {
     assert_eq!((routers, ngwa.mode.number(), ngwa.stamp), (vec!["r1", "r2"], 6, Stamp::Departure));
     assert_eq!((ngwa.alpha, ngwa.flow_factor), (0.3, 0.98));
     assert_eq!((ngwa.idle_timeout, ngwa.max_flows), (Duration::from_secs(60), 65_536));
+    assert_eq!((ngwa.marks, ngwa.packet_size), (Marks::All, Bytes::new(1500)));
     assert_eq!((ngwa.shrink, ngwa.fast_retransmit, ngwa.max_window), (false, false, None));
     assert_eq!(scenario.flows[0].tcp().unwrap().assist.as_deref(), Some("ngwa"));
     assert_eq!(
@@ -66,6 +67,8 @@ fn an_empty_table_has_the_values_of_the_paper() {
             "shrink": false,
             "fast_retransmit": false,
             "stamp": "departure",
+            "marks": "all",
+            "packet_size_bytes": 1500,
             "max_window_bytes": null,
         })
     );
@@ -76,13 +79,14 @@ fn an_empty_table_has_the_values_of_the_paper() {
 fn every_key_is_taken_and_shown() {
     let text = after(&format!(
         "{BYTES}\nrouters = [\"r2\"]\nmode = 3\nalpha = 0.5\nflow_factor = 1\nidle_timeout = \"7 s\"\nmax_flows = 9\n\
-         shrink = true\nfast_retransmit = true\nstamp = \"arrival\"\nmax_window = \"64 KiB\""
+         shrink = true\nfast_retransmit = true\nstamp = \"arrival\"\nmarks = \"data\"\npacket_size = \"1700 B\"\nmax_window = \"64 KiB\""
     ));
     let scenario = good(&text);
     let (routers, ngwa) = ngwa(&scenario);
     assert_eq!((routers, ngwa.mode.number(), ngwa.stamp), (&[2][..], 3, Stamp::Arrival));
     assert_eq!((ngwa.alpha, ngwa.flow_factor), (0.5, 1.0));
     assert_eq!((ngwa.idle_timeout, ngwa.max_flows), (Duration::from_secs(7), 9));
+    assert_eq!((ngwa.marks, ngwa.packet_size), (Marks::Data, Bytes::new(1700)));
     assert_eq!((ngwa.shrink, ngwa.fast_retransmit, ngwa.max_window.map(|w| w.as_u64())), (true, true, Some(65_536)));
     assert_eq!(good(&scenario.to_toml()), good_with(&text, &[("name", "test")]));
 }
@@ -102,22 +106,14 @@ fn flows_take_the_scheme_that_is_on() {
 }
 
 #[test]
-fn only_queues_that_its_routers_send_from_need_bytes() {
-    let one_way = "[ngwa]\nrouters = [\"r1\"]";
-    // Queues out of r1: forward to r2, and in reverse to s1. Queues of hosts and of r2 are not affected.
-    let text = after(one_way)
-        .replace("delay = \"20 ms\"", "delay = \"20 ms\", forward = { queue = { limit = \"97 kB\" } }")
-        .replace("delay = \"1 ms\"", "delay = \"1 ms\", reverse = { queue = { limit = \"97 kB\" } }");
-    assert!(good(&text).scheme.is_some());
-    for (path, side) in
-        [("topology.bottleneck.forward", "r1-r2, forward"), ("topology.access.reverse", "s1-r1, reverse")]
-    {
-        let problem = bad_with(&text, &[(&format!("{path}.queue.limit"), "9 packets")]);
-        assert!(problem.contains(side) && problem.lines().count() == 1, "{problem}");
+fn queues_may_be_limited_in_packets() {
+    for text in [
+        after("[ngwa]"),
+        after("[queue]\nlimit = \"50 packets\"\n[ngwa]"),
+        ngwa_cell("queue = { limit = \"50 packets\" }"),
+    ] {
+        assert!(good(&text).scheme.is_some());
     }
-    assert!(good_with(&text, &[("topology.access.forward.queue.limit", "9 packets")]).scheme.is_some());
-    assert!(good(&after("[ngwa]\nrouters = []")).scheme.is_some(), "end points alone");
-    assert!(good(&after("[ngwa]\nenabled = false")).scheme.is_none(), "the run without it");
 }
 
 #[test]
@@ -172,19 +168,7 @@ fn every_rule_has_its_message() {
         ("two schemes, both switched on", after("[queue]\nlimit = \"97 kB\"\n[acns]\n[ngwa]\nenabled = true")),
         ("NGWA of a flow without its table", after("[acns]") + "tcp = { assist = \"ngwa\" }\n"),
         ("ACNS of all flows beside NGWA", after("[tcp]\nassist = \"acns\"\n[queue]\nlimit = \"97 kB\"\n[ngwa]")),
-        ("NGWA over default queues", after("[ngwa]")),
-        ("NGWA over queues in packets", after("[queue]\nlimit = \"50 packets\"\n[ngwa]")),
-        ("NGWA over a queue without a limit", after("[queue]\nkind = \"red\"\n[ngwa]\nrouters = [\"r2\"]")),
-        (
-            "NGWA over one bottleneck in packets",
-            on("").replace("delay = \"20 ms\"", "delay = \"20 ms\", reverse = { queue = { limit = \"9 packets\" } }"),
-        ),
-        (
-            "NGWA over links of a list",
-            graph(&format!("{A_R}{R_B}queue = {{ limit = \"20 packets\" }}\n{A_TO_B}[ngwa]\n")),
-        ),
-        ("NGWA at a base station", ngwa_cell("queue = { limit = \"50 packets\" }")),
-        ("NGWA at a base station with the default", ngwa_cell("")),
+        ("packets of nothing", on("packet_size = \"0 B\"")),
         (
             "no room for a packet and NGWA's option",
             after("[queue]\nlimit = \"1507 B\"\n[ngwa]") + "tcp = { assist = \"none\" }\n",

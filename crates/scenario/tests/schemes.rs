@@ -29,7 +29,6 @@ static TOY: Scheme = Scheme {
         Rule::HoldsSegment("most"),
     ],
     ipv4_only: Some("whose bits are in IPv4"),
-    byte_limits: true,
     router_adds: 4,
     excludes_ecn: true,
     variables: &[],
@@ -86,7 +85,6 @@ fn its_rules_are_checked() {
     assert!(both.contains("conflicts with [acns]: both are enabled"), "{both}");
     let six = parse(&format!("ip = 6\n[toy]\n{SMALL}"), "test.toml", &[], &with_toy()).unwrap_err().to_string();
     assert!(six.contains("cannot be used with [toy], whose bits are in IPv4"), "{six}");
-    assert!(six.contains("but [toy] needs bytes"), "{six}");
     let echo = [("tcp.ecn", "true"), ("tcp.ecn_echo", "each_mark")].map(|(key, value)| (key.into(), value.into()));
     let text = format!("[queue]\nlimit = \"97 kB\"\n[toy]\n{SMALL}");
     let marks = parse(&text, "test.toml", &echo, &with_toy()).unwrap_err().to_string();

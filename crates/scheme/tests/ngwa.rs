@@ -6,7 +6,7 @@ mod strategies;
 
 use narrows_queue::{Limit, QueueView, Verdict};
 use narrows_scheme::ngwa::codec::{Message, OVERHEAD, read};
-use narrows_scheme::ngwa::{NgwaConfig, NgwaMode, NgwaRouter, Stamp};
+use narrows_scheme::ngwa::{Marks, NgwaConfig, NgwaMode, NgwaRouter, Stamp};
 use narrows_scheme::{Port, RouterAgent};
 use narrows_units::{Bytes, Duration, Instant, Packets, Rate};
 use narrows_wire::{Ip, Packet, TcpFlags};
@@ -23,17 +23,19 @@ struct Node {
     /// Number of flows that have passed before.
     others: u8,
     in_packets: bool,
+    marks: Marks,
 }
 
 fn node() -> impl Strategy<Value = Node> {
-    (1u8..=8, any::<bool>(), 0u64..200_000, 0u64..200_000, 0u8..6, prop::bool::weighted(0.1)).prop_map(
-        |(mode, arrival, limit, waiting, others, in_packets)| Node {
+    (1u8..=8, any::<bool>(), 0u64..200_000, 0u64..200_000, 0u8..6, any::<bool>(), any::<bool>()).prop_map(
+        |(mode, arrival, limit, waiting, others, in_packets, data)| Node {
             mode,
             arrival,
             limit,
             waiting,
             others,
             in_packets,
+            marks: if data { Marks::Data } else { Marks::All },
         },
     )
 }
@@ -42,14 +44,19 @@ impl Node {
     fn queue(&self) -> QueueView {
         let limit =
             if self.in_packets { Limit::Packets(Packets::new(100)) } else { Limit::Bytes(Bytes::new(self.limit)) };
-        QueueView { bytes: Bytes::new(self.waiting), packets: Packets::new(0), limit, rate: Rate::mbps(2) }
+        QueueView {
+            bytes: Bytes::new(self.waiting),
+            packets: Packets::new(self.waiting / 1500),
+            limit,
+            rate: Rate::mbps(2),
+        }
     }
 
     /// Returns the packet as it leaves the router, and the window that the flow_counts reports for it.
     fn carry(&self, mut packet: Packet) -> (Packet, Option<Bytes>) {
         let stamp = if self.arrival { Stamp::Arrival } else { Stamp::Departure };
         let mode = NgwaMode::new(self.mode).unwrap();
-        let mut router = NgwaRouter::new(&NgwaConfig { mode, stamp, ..NgwaConfig::default() });
+        let mut router = NgwaRouter::new(&NgwaConfig { mode, stamp, marks: self.marks, ..NgwaConfig::default() });
         let (port, queue) = (Port::new(2), self.queue());
         for n in 0..self.others {
             let mut other = packet;
@@ -68,8 +75,9 @@ impl Node {
             router.on_departure(&mut packet, port, &queue, now);
         }
         // At arrival the queue counts with the packet.
-        let waiting = if self.arrival { self.queue().bytes + length } else { queue.bytes };
-        let told = router.flow_counts(port, &QueueView { bytes: waiting, ..queue }, now).values[0].map(Bytes::new);
+        let (bytes, packets) = if self.arrival { (length, Packets::new(1)) } else { (Bytes::ZERO, Packets::ZERO) };
+        let with = QueueView { bytes: queue.bytes + bytes, packets: queue.packets + packets, ..queue };
+        let told = router.flow_counts(port, &with, now).values[0].map(Bytes::new);
         (packet, told)
     }
 }
@@ -118,7 +126,8 @@ proptest! {
                 prop_assert!(value(&left).is_some_and(|after| after <= before));
                 prop_assert_eq!(grown, Bytes::ZERO);
             }
-            if packet.payload_len == 0 || packet.tcp().is_none() || matches!(packet.ip, Ip::V6(_)) {
+            let unmarked = node.marks == Marks::Data && packet.payload_len == 0;
+            if unmarked || packet.tcp().is_none() || matches!(packet.ip, Ip::V6(_)) {
                 prop_assert_eq!(left, packet);
             }
             packet = left;

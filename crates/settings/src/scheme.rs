@@ -136,8 +136,6 @@ pub struct Scheme {
     pub rules: &'static [Rule],
     /// Why it runs over IPv4 alone: `whose ..`. `None` if it also runs over IPv6.
     pub ipv4_only: Option<&'static str>,
-    /// Whether queues out of which its routers send need limits in bytes.
-    pub byte_limits: bool,
     /// Bytes that its routers add to packets of end points that leave no room for them.
     pub router_adds: u64,
     /// Whether its end points write the header bits of ECN, so that ECN is off on its connections.

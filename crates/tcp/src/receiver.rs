@@ -114,6 +114,15 @@ impl Receiver {
         (self.first, self.shift, self.field) = (irs + Bytes::new(1), shift, None);
     }
 
+    /// Bounds the window of our SYN, which has not been sent. A bound below `smss` closes it, as any silly window is
+    /// closed (RFC 9293, section 3.8.6.2.2).
+    pub(crate) fn bound_first(&mut self, cap: WindowCap, smss: u64) {
+        let bytes = if cap.bytes.as_u64() < smss { Bytes::ZERO } else { cap.bytes };
+        let first = self.offered.min(bytes.as_u64());
+        (self.edge, self.offered, self.promised) = (first, first, first);
+        self.set_cap(Some(WindowCap { bytes, ..cap }));
+    }
+
     /// Sets a scheme's bound of the window.
     #[inline]
     pub(crate) fn set_cap(&mut self, cap: Option<WindowCap>) {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from narrows.stats import BatchMeans
 
 PACKET_BYTES = 1700
-"""Packet size with which the paper converts RED's limits to bytes; NGWA's queue in bytes uses it too."""
+"""Packet size with which the paper converts RED's limits to bytes; `packet_size` of the scenario is the same."""
 
 BIN_S = 0.1
 """Width of the bins whose rates are the observations, s."""
@@ -160,12 +160,10 @@ def overrides(setting: Setting, method: Method) -> dict[str, Override]:
         "topology.bottleneck.rate": f"{setting.rate_mbps} Mb/s",
         "flows[0].copies": setting.flows,
     }
-    if method.mode is not None:
-        limit = f"{setting.packets * PACKET_BYTES // 1000} kB"
-        return made | {"topology.bottleneck.queue.limit": limit, "ngwa.mode": method.mode}
     if method.red:
         return made | WITHOUT | {"topology.bottleneck.queue": red(setting.packets)}
-    return made | WITHOUT | {"topology.bottleneck.queue.limit": f"{setting.packets} packets"}
+    made["topology.bottleneck.queue.limit"] = f"{setting.packets} packets"
+    return made | ({"ngwa.mode": method.mode} if method.mode is not None else WITHOUT)
 
 
 def keys() -> list[tuple[str, Setting, Method]]:

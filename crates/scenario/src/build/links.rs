@@ -1,7 +1,6 @@
 //! Links: two directions from one table and the differences in its `forward` and `reverse`; losses and changes.
 
 use super::Build;
-use super::counted::Counted;
 use super::nodes::Nodes;
 use super::odd::Noted;
 use super::queues::Drain;
@@ -16,9 +15,6 @@ use std::collections::BTreeSet;
 
 /// Largest IPv4 packet in bytes; no router makes a larger one.
 const LARGEST_PACKET: u64 = 65_535;
-
-/// A direction. The index points to its queue's limit in `limits`, if that is in packets and a scheme needs bytes.
-pub(crate) type Side = (Direction, Option<usize>);
 
 /// A limit in bytes, or in time at a link's rate.
 #[derive(Debug)]
@@ -36,10 +32,6 @@ pub(super) struct ByteLimit {
 #[derive(Debug, Default)]
 pub(crate) struct Links {
     pub(crate) list: Vec<Link>,
-    /// For each link, forward and reverse: the index in `limits`.
-    pub(super) counted: Vec<[Option<usize>; 2]>,
-    /// Limits in packets, if a scheme needs bytes.
-    pub(super) limits: Vec<Counted>,
     ends: BTreeSet<(usize, usize)>,
     /// Limits in bytes or in time, to be compared with the flows' packets: one for each place.
     byte_limits: Vec<ByteLimit>,
@@ -53,11 +45,10 @@ pub(crate) struct Links {
 
 impl Links {
     /// Adds a link; `false` if the two ends have one already.
-    pub(crate) fn add(&mut self, a: usize, b: usize, (forward, reverse): (Side, Side)) -> bool {
+    pub(crate) fn add(&mut self, a: usize, b: usize, (forward, reverse): (Direction, Direction)) -> bool {
         let new = self.ends.insert((a.min(b), a.max(b)));
         if new {
-            self.list.push(Link { a, b, forward: forward.0, reverse: reverse.0 });
-            self.counted.push([forward.1, reverse.1]);
+            self.list.push(Link { a, b, forward, reverse });
         }
         new
     }
@@ -127,7 +118,12 @@ impl Build<'_> {
     }
 
     /// Returns both directions of a link.
-    pub(crate) fn sides(&mut self, link: &Record, path: &Path<'_>, links: &mut Links) -> Option<(Side, Side)> {
+    pub(crate) fn sides(
+        &mut self,
+        link: &Record,
+        path: &Path<'_>,
+        links: &mut Links,
+    ) -> Option<(Direction, Direction)> {
         for key in ["rate", "delay"] {
             let side = |side: &str| link.table(side).is_some_and(|record| record.given(key).is_some());
             if link.given(key).is_none()
@@ -146,7 +142,13 @@ impl Build<'_> {
         Some((forward?, reverse?))
     }
 
-    fn direction(&mut self, link: &Record, side: &'static str, path: &Path<'_>, links: &mut Links) -> Option<Side> {
+    fn direction(
+        &mut self,
+        link: &Record,
+        side: &'static str,
+        path: &Path<'_>,
+        links: &mut Links,
+    ) -> Option<Direction> {
         let own = link.table(side);
         let own_path = Path::Key(path, side);
         let layers = Layers::new(&DIRECTION, [own, Some(link)]);
@@ -161,14 +163,10 @@ impl Build<'_> {
         let rated = self.rate(&layers, own.map(|own| (own, &own_path)), (link, path), changes.as_deref());
         let rate = rated.as_ref().map(|(rate, _)| *rate);
         let queue = self.queue(&queues, Drain::Link(rate), links);
-        let counted = queue.as_ref().and_then(|queue| self.counted(queue, &queues, (link.place, path))).map(|limit| {
-            links.limits.push(limit);
-            links.limits.len() - 1
-        });
         let loss = self.loss(own, &own_path).or_else(|| self.loss(Some(link), path)).unwrap_or(Some(Loss::None));
         let impairments = self.impairments((own, &own_path), (link, path));
         let (rate, trace) = rated?;
-        let direction = Direction {
+        Some(Direction {
             rate,
             trace,
             delay: layers.get("delay")?,
@@ -176,8 +174,7 @@ impl Build<'_> {
             loss: loss?,
             changes: changes?,
             impairments: impairments?,
-        };
-        Some((direction, counted))
+        })
     }
 
     /// Returns a table's losses: `None` if it gives none, `Some(None)` if they are wrong.

@@ -2,7 +2,6 @@
 
 mod apps;
 mod cc;
-mod counted;
 mod defaults;
 mod flows;
 mod impair;
@@ -69,7 +68,7 @@ pub(crate) fn scenario(
     let listed = flows.len();
     // Their transfers must fit into queues and frames as flows must.
     flows.extend(workloads.iter().flat_map(Workload::examples));
-    build.around_scheme(&found, &nodes, (&links, &wifi), &flows);
+    build.around_scheme(&found, &flows);
     build.room_for_packets(&flows, &links);
     build.air_for_packets(&flows, &wifi);
     build.odd_queues(&links, &flows);

@@ -1,13 +1,12 @@
 //! Network-assisted schemes: their tables, switches and parameters, and the rules that their rows declare.
 
 use super::Build;
-use super::links::Links;
 use super::nodes::Nodes;
 use crate::catalogue::Catalogue;
 use crate::check::{Path, plain};
 use crate::quantity::show_size;
 use crate::record::{Item, Record, Value};
-use crate::types::{Flow, IpVersion, NodeKind, Scheme, Wifi};
+use crate::types::{Flow, IpVersion, NodeKind, Scheme};
 use narrows_settings::scheme::{self, Rule, Usual, Values};
 use narrows_units::Bytes;
 
@@ -71,12 +70,9 @@ impl Build<'_> {
         found
     }
 
-    /// Checks what the scheme that is on requires of queues and flows.
-    pub(crate) fn around_scheme(&mut self, found: &Found, nodes: &Nodes, net: (&Links, &[Wifi]), flows: &[Flow]) {
+    /// Checks what the scheme that is on requires of flows.
+    pub(crate) fn around_scheme(&mut self, found: &Found, flows: &[Flow]) {
         let Some(row) = self.schemes.enabled() else { return };
-        if row.byte_limits {
-            self.limits_in_bytes(row.name, &found.routers, nodes, net, flows);
-        }
         let Some(scheme) = &found.scheme else { return };
         for rule in row.rules {
             if let Rule::HoldsSegment(name) = rule

@@ -1,11 +1,11 @@
 //! Shorthands: dumbbell, parking lot, chain and star become nodes and links.
 
 use super::Build;
-use super::links::{Links, Side};
+use super::links::Links;
 use super::nodes::Nodes;
 use crate::check::{Path, fits_kind};
 use crate::record::{Record, Value};
-use crate::types::NodeKind;
+use crate::types::{Direction, NodeKind};
 
 /// A link to be made: names of its ends, key of its table, and its index among the links of this key.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Made {
 }
 
 /// The directions of a key's links; `None` for links that are wrong.
-type Kit = Vec<Option<(Side, Side)>>;
+type Kit = Vec<Option<(Direction, Direction)>>;
 
 const TOP: Path<'static> = Path::Key(&Path::Root, "topology");
 

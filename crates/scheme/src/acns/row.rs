@@ -151,7 +151,6 @@ static ABOUT: Scheme = Scheme {
         Rule::Ordered("loss_fallback_threshold", "loss_decrease_threshold"),
     ],
     ipv4_only: None,
-    byte_limits: false,
     router_adds: 0,
     excludes_ecn: codec::BITS.excludes(HeaderBits::CLASSIC_ECN),
     variables: &[

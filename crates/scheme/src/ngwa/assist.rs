@@ -9,7 +9,7 @@ use narrows_wire::{Ip, Packet, TcpFlags};
 
 /// NGWA at one end of one connection (paper, sections 2.1, 2.3 and 4.2).
 ///
-/// As a receiver it takes the value of each data segment, smooths it if the mode says so, and bounds the window that it
+/// As a receiver it takes the value of each segment that has one, a SYN too, smooths it if the mode says so, and bounds the window that it
 /// advertises: `W_a = min[W_b, W_max, W_ngwa]` (equation 2; `W_b` is what the connection itself would offer). As a
 /// sender it only keeps segments small enough to leave room for the option (section 4.2); the peer's window limits how
 /// much it sends.
@@ -20,8 +20,9 @@ use narrows_wire::{Ip, Packet, TcpFlags};
 ///   1122, section 3.2.1.8).
 /// - A segment without the option (its router did not write, or there was no room) changes nothing: the latest value
 ///   stays in force.
-/// - Each data segment counts, including retransmissions, duplicates and window probes: the answer to a probe reopens a
-///   window that the network closed.
+/// - Each segment with the option counts, including retransmissions, duplicates and window probes: the answer to a
+///   probe reopens a window that the network closed. Which segments have it is the routers' choice
+///   ([`Marks`](super::Marks)).
 /// - A malformed option is ignored and counted.
 #[derive(Debug)]
 pub struct NgwaAssist {
@@ -79,9 +80,7 @@ impl Assist for NgwaAssist {
     fn on_transmit(&mut self, _packet: &mut Packet, _out: &Outgoing) {}
 
     fn on_receive(&mut self, packet: &Packet, _now: Instant) -> Option<Advice> {
-        if packet.payload_len > 0
-            && let Ip::V4(ip) = &packet.ip
-        {
+        if let Ip::V4(ip) = &packet.ip {
             match codec::read(&ip.options) {
                 Message::Absent => {}
                 Message::Window(value) => {
@@ -199,10 +198,10 @@ mod tests {
     }
 
     #[test]
-    fn an_option_on_a_segment_without_data_says_nothing() {
+    fn an_option_on_a_segment_without_data_counts_too() {
         let mut a = assist(1, |_| {});
-        assert_eq!(take(&mut a, &Packet { payload_len: 0, ..told(1) }), None);
-        assert_eq!(a.counters(), [0; COUNTERS]);
+        assert_eq!(take(&mut a, &Packet { payload_len: 0, ..told(1) }), Some(1));
+        assert_eq!(a.counters(), [1, 0, 0]);
     }
 
     #[test]

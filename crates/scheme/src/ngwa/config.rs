@@ -47,6 +47,17 @@ pub enum Stamp {
     Arrival,
 }
 
+/// Into which segments routers write their value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Marks {
+    /// Every TCP segment, as the paper says: "If the packet isn't TCP, nothing will be done" (section 4.1). A SYN
+    /// brings the value to the receiver before it offers its first window.
+    #[default]
+    All,
+    /// Segments with payload alone. Headers stay short, but nobody knows a flow's share before its first data arrive.
+    Data,
+}
+
 /// All parameters of NGWA. Routers, senders and receivers of one network share one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NgwaConfig {
@@ -68,6 +79,10 @@ pub struct NgwaConfig {
     pub fast_retransmit: bool,
     /// When routers write their value.
     pub stamp: Stamp,
+    /// Into which segments they write it.
+    pub marks: Marks,
+    /// Bytes that one place of a queue stands for, where its limit is in packets.
+    pub packet_size: Bytes,
     /// `W_max` of equation 2, besides the receive buffer; `None` is no bound.
     pub max_window: Option<Bytes>,
 }
@@ -85,6 +100,8 @@ impl Default for NgwaConfig {
             shrink: false,
             fast_retransmit: false,
             stamp: Stamp::Departure,
+            marks: Marks::All,
+            packet_size: Bytes::new(1500),
             max_window: None,
         }
     }
@@ -102,6 +119,9 @@ pub enum NgwaConfigError {
     /// Flows would leave the table at once.
     #[error("NGWA idle timeout is {0}; it must be longer than zero")]
     IdleTimeout(Duration),
+    /// A place of a queue counts nothing.
+    #[error("NGWA packet size is 0 B; it must be at least one byte")]
+    PacketSize,
     /// The table holds nothing, or too much.
     #[error("NGWA table bound is {0} flows; it must be 1 to {MOST_FLOWS}")]
     MaxFlows(u64),
@@ -127,6 +147,11 @@ impl NgwaConfig {
                 "arrival" => Stamp::Arrival,
                 _ => Stamp::Departure,
             },
+            marks: match values.word("marks")? {
+                "data" => Marks::Data,
+                _ => Marks::All,
+            },
+            packet_size: values.size("packet_size")?.unwrap_or_default(),
             max_window: values.size("max_window")?,
         };
         config.check().map_err(|error| error.to_string())?;
@@ -136,8 +161,8 @@ impl NgwaConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// The first broken rule: alpha in (0, 1), a flow factor in (0, 1], an idle timeout above zero, a table of 1 to
-    /// 2^32 flows.
+    /// The first broken rule: alpha in (0, 1), a flow factor in (0, 1], an idle timeout above zero, a packet
+    /// size of at least one byte, a table of 1 to 2^32 flows.
     pub fn check(&self) -> Result<(), NgwaConfigError> {
         if !(self.alpha > 0.0 && self.alpha < 1.0) {
             return Err(NgwaConfigError::Alpha(self.alpha));
@@ -147,6 +172,9 @@ impl NgwaConfig {
         }
         if self.idle_timeout.is_zero() {
             return Err(NgwaConfigError::IdleTimeout(self.idle_timeout));
+        }
+        if self.packet_size == Bytes::ZERO {
+            return Err(NgwaConfigError::PacketSize);
         }
         if !(1..=MOST_FLOWS).contains(&self.max_flows) {
             return Err(NgwaConfigError::MaxFlows(self.max_flows));
@@ -196,6 +224,7 @@ mod tests {
         for max_flows in [0, MOST_FLOWS + 1] {
             assert!(NgwaConfig { max_flows, ..d }.check().is_err(), "{max_flows}");
         }
+        assert!(NgwaConfig { packet_size: Bytes::ZERO, ..d }.check().is_err());
         let text = NgwaConfig { alpha: 1.0, ..d }.check().unwrap_err().to_string();
         assert_eq!(text, "NGWA alpha is 1; it must lie between 0 and 1, both excluded");
     }

@@ -1,7 +1,7 @@
 //! NGWA, New General Window Advertising.
 //!
 //! # Idea
-//! Each router on the path writes into TCP data segments how many bytes its queue can take, or one flow's share of
+//! Each router on the path writes into TCP segments how many bytes its queue can take, or one flow's share of
 //! them, if that is less than what a router before it wrote. The receiver advertises no larger window. The sender,
 //! whatever its congestion control, then never has more in flight than the tightest queue holds.
 //!
@@ -16,7 +16,7 @@
 //! | [`config`](NgwaConfig) | every parameter and the eight modes | all |
 //! | [`codec`] | the IPv4 option of type 33 in an option area | all |
 //! | `row` | the table of scenario files, the columns of results, and how the parts are built | all |
-//! | [`NgwaRouter`] | counts flows, and writes the node's value into passing data segments | router |
+//! | [`NgwaRouter`] | counts flows, and writes the node's value into passing segments | router |
 //! | [`smoothing`](Smoothing) | equation 4 | receiver |
 //! | [`NgwaAssist`] | keeps the value and caps the window | both ends |
 //!
@@ -32,7 +32,7 @@ mod row;
 mod smoothing;
 
 pub use assist::NgwaAssist;
-pub use config::{NgwaConfig, NgwaConfigError, NgwaMode, Stamp};
+pub use config::{Marks, NgwaConfig, NgwaConfigError, NgwaMode, Stamp};
 pub use router::NgwaRouter;
 pub(crate) use row::ROW;
 pub use smoothing::Smoothing;

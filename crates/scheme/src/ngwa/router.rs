@@ -1,11 +1,11 @@
-//! The router part: counts flows, and writes the node's value into passing data segments.
+//! The router part: counts flows, and writes the node's value into passing segments.
 
 use super::codec::{self, Written};
-use super::{NgwaConfig, Stamp};
+use super::{Marks, NgwaConfig, Stamp};
 use crate::flow_table::FlowTable;
 use crate::{AgentCounters, FlowCounts, Port, RouterAgent};
 use narrows_queue::{Limit, QueueView, Verdict};
-use narrows_units::{Bytes, Instant};
+use narrows_units::{Bytes, Instant, Packets};
 use narrows_wire::{Ip, Packet};
 
 /// Longest IPv4 packet in bytes (RFC 791, section 3.1).
@@ -14,8 +14,8 @@ const LONGEST: u64 = 65_535;
 /// An NGWA router (paper, sections 2 and 4.1).
 ///
 /// The node's value is the free bytes of the packet's queue, or with flow division `0.98 B_r / n_f` of the queue
-/// (equation 3). It is written only into data segments over IPv4. Pure ACKs, SYN, FIN and RST without data, UDP and
-/// IPv6 pass unchanged. The router never drops a packet.
+/// (equation 3). It is written into TCP segments over IPv4: all of them ([`Marks::All`], the paper's section 4.1), or those
+/// with payload. UDP and IPv6 pass unchanged. The router never drops a packet.
 ///
 /// # Choices
 /// - Everything is done where the paper's module does it, when the packet leaves the queue ([`Stamp::Departure`]).
@@ -27,8 +27,11 @@ const LONGEST: u64 = 65_535;
 /// - A flow also enters with its first segment of another kind, as section 5, (a), of the paper asks. Otherwise a
 ///   change of route or an expired idle time would leave it uncounted for ever. Late segments after FIN or RST do not
 ///   bring it back.
-/// - A queue that is not limited in bytes has no value. The segment passes and counts as `unsupported`, like a data
-///   segment over IPv6, and one that the option would make longer than IPv4 allows.
+/// - A queue whose limit is in packets counts [`packet_size`](NgwaConfig::packet_size) for each place: its total is
+///   that times the limit, and its free bytes that times the places that are free, however long the waiting packets
+///   are. The paper has queues of 100 and 1000 packets (section 5.1) and does not say how they become bytes.
+/// - A segment over IPv6, or one that the option would make longer than IPv4 allows, passes and counts as
+///   `unsupported`.
 #[derive(Debug)]
 pub struct NgwaRouter {
     config: NgwaConfig,
@@ -37,7 +40,7 @@ pub struct NgwaRouter {
     counts: Counts,
 }
 
-/// Data segments by what was done to them.
+/// Segments by what was done to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 struct Counts {
     /// Got an option.
@@ -50,7 +53,7 @@ struct Counts {
     full: u64,
     /// Left alone because their options were malformed.
     malformed: u64,
-    /// Left alone because they cannot carry the value, or because their queue has none.
+    /// Left alone because they cannot carry the value.
     unsupported: u64,
 }
 
@@ -69,8 +72,17 @@ impl NgwaRouter {
         &mut self.tables[index]
     }
 
-    /// Returns the node's value for a queue that is limited in bytes and has `free` bytes free.
-    fn value(&self, limit: Bytes, free: Bytes, flows: usize) -> u32 {
+    /// Returns the node's value for a queue in which `more` packets wait besides those that `queue` counts.
+    fn value(&self, queue: &QueueView, more: &[Bytes], flows: usize) -> u32 {
+        let (limit, waiting) = match queue.limit {
+            Limit::Bytes(limit) => (limit, more.iter().fold(queue.bytes, |sum, &len| sum + len)),
+            Limit::Packets(limit) => {
+                let of =
+                    |packets: Packets| Bytes::new(self.config.packet_size.as_u64().saturating_mul(packets.as_u64()));
+                (of(limit), of(queue.packets + Packets::new(more.len() as u64)))
+            }
+        };
+        let free = limit.saturating_sub(waiting);
         let bytes = if self.config.mode.flow_division {
             // The small addend keeps 0.57 * 97,000, which is 55,290, from being 55,289.
             (self.config.flow_factor * limit.as_f64() / flows.max(1) as f64 + 1e-6) as u64
@@ -80,17 +92,17 @@ impl NgwaRouter {
         u32::try_from(bytes).unwrap_or(u32::MAX)
     }
 
-    /// Writes the value of a queue that holds `waiting` bytes into a data segment.
-    fn stamp(&mut self, packet: &mut Packet, port: Port, queue: &QueueView, waiting: Bytes) {
-        if packet.payload_len == 0 || packet.tcp().is_none() {
+    /// Writes the value of a queue in which `more` packets wait too into a segment.
+    fn stamp(&mut self, packet: &mut Packet, port: Port, queue: &QueueView, more: &[Bytes]) {
+        if packet.tcp().is_none() || (self.config.marks == Marks::Data && packet.payload_len == 0) {
             return;
         }
         let (len, flows) = (packet.len().as_u64(), self.table(port).len());
-        let (Limit::Bytes(limit), Ip::V4(ip)) = (queue.limit, &mut packet.ip) else {
+        let value = self.value(queue, more, flows);
+        let Ip::V4(ip) = &mut packet.ip else {
             self.counts.unsupported += 1;
             return;
         };
-        let value = self.value(limit, limit.saturating_sub(waiting), flows);
         let mut options = ip.options;
         let written = codec::write(&mut options, value);
         // Lowering an existing value needs no room, so it works in the longest packet too.
@@ -113,8 +125,8 @@ impl RouterAgent for NgwaRouter {
     fn on_packet(&mut self, packet: &mut Packet, port: Port, queue: &QueueView, now: Instant) -> Verdict {
         if self.config.stamp == Stamp::Arrival {
             self.table(port).observe(packet, false, now);
-            let waiting = queue.bytes + packet.len();
-            self.stamp(packet, port, queue, waiting);
+            let len = packet.len();
+            self.stamp(packet, port, queue, &[len]);
         }
         Verdict::Pass
     }
@@ -125,19 +137,13 @@ impl RouterAgent for NgwaRouter {
 
     fn on_departure(&mut self, packet: &mut Packet, port: Port, queue: &QueueView, now: Instant) {
         self.table(port).observe(packet, false, now);
-        self.stamp(packet, port, queue, queue.bytes);
+        self.stamp(packet, port, queue, &[]);
     }
 
     fn flow_counts(&self, port: Port, queue: &QueueView, now: Instant) -> FlowCounts {
         let flows = self.tables.get(port.index()).map_or(0, |table| table.flows(now).count());
-        let window = match queue.limit {
-            Limit::Bytes(limit) => {
-                let value = self.value(limit, limit.saturating_sub(queue.bytes), flows);
-                Some(u64::from(value))
-            }
-            Limit::Packets(_) => None,
-        };
-        FlowCounts { flows: flows as u64, values: [window, None, None] }
+        let window = u64::from(self.value(queue, &[], flows));
+        FlowCounts { flows: flows as u64, values: [Some(window), None, None] }
     }
 
     fn counters(&self) -> AgentCounters {
@@ -324,24 +330,28 @@ mod tests {
     }
 
     #[test]
-    fn what_carries_no_data_of_tcp_over_ipv4_passes_untouched() {
-        let mut r = router(6);
-        let control = [TcpFlags::ACK, TcpFlags::SYN, TcpFlags::FIN.with(TcpFlags::ACK), TcpFlags::RST];
-        let mut untouched: Vec<Packet> = control.map(|flags| segment(1, flags, 0)).to_vec();
-        untouched
-            .push(Packet { transport: Transport::Udp(UdpRepr { src_port: 1, dst_port: 2, rtp: None }), ..data(1) });
-        for packet in untouched {
-            assert_eq!(pass_at(&mut r, 0, packet, 50_000, 0), packet);
+    fn segments_without_data_have_a_value_unless_marks_are_for_data() {
+        let control = [TcpFlags::SYN, TcpFlags::ACK, TcpFlags::FIN.with(TcpFlags::ACK), TcpFlags::RST];
+        let (mut all, mut few) = (router(1), with(|c| (c.mode, c.marks) = (NgwaMode::new(1).unwrap(), Marks::Data)));
+        for flags in control {
+            let packet = segment(1, flags, 0);
+            assert_eq!(pass(&mut all, packet, 50_000, 0), Message::Window(47_000), "{flags:?}");
+            assert_eq!(pass_at(&mut few, 0, packet, 50_000, 0), packet, "{flags:?}");
+            assert_eq!(pass(&mut few, segment(1, flags, 1), 50_000, 0), Message::Window(47_000), "{flags:?}");
         }
+        assert_eq!((all.counts.inserted, few.counts.inserted), (4, 4));
+    }
+
+    #[test]
+    fn what_is_no_tcp_over_ipv4_passes_untouched() {
+        let mut r = router(6);
+        let packet = Packet { transport: Transport::Udp(UdpRepr { src_port: 1, dst_port: 2, rtp: None }), ..data(1) };
+        assert_eq!(pass_at(&mut r, 0, packet, 50_000, 0), packet);
         assert_eq!(r.counts, Counts::default());
         let six = |n| IpAddr::from([0xfd00, 0, 0, 0, 0, 0, 0, n]);
         let packet = Packet { ip: Ip::between(six(1), six(2)), ..data(1) };
         assert_eq!(pass_at(&mut r, 0, packet, 50_000, 0), packet);
-        assert_eq!(
-            r.counts,
-            Counts { unsupported: 1, ..Counts::default() },
-            "a data segment without a place for a value"
-        );
+        assert_eq!(r.counts, Counts { unsupported: 1, ..Counts::default() }, "a segment without a place for a value");
         assert_eq!(r.flow_counts(PORT, &queue(0), at(0)).flows, 1, "a flow over IPv6 takes its share of the queue too");
     }
 
@@ -355,15 +365,36 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_in_packets_has_no_value() {
-        let mut r = router(6);
-        let packets = QueueView { limit: Limit::Packets(Packets::new(97)), ..queue(1000) };
-        let mut packet = data(1);
-        r.on_packet(&mut packet, PORT, &packets, at(0));
-        r.on_departure(&mut packet, PORT, &packets, at(0));
-        assert_eq!(packet, data(1));
-        assert_eq!(r.counts, Counts { unsupported: 1, ..Counts::default() });
-        assert_eq!(r.flow_counts(PORT, &packets, at(0)), FlowCounts { flows: 1, ..FlowCounts::default() });
+    fn each_place_of_a_queue_in_packets_counts_a_packet_size() {
+        // 100 places, of which 3 are taken by 120 bytes.
+        let three = QueueView {
+            limit: Limit::Packets(Packets::new(100)),
+            packets: Packets::new(3),
+            bytes: Bytes::new(120),
+            ..queue(0)
+        };
+        for (size, share, free) in [(1500, 147_000, 145_500), (1700, 166_600, 164_900)] {
+            let value = |mode, stamp| {
+                let mut r = with(|c| {
+                    (c.mode, c.stamp, c.packet_size) = (NgwaMode::new(mode).unwrap(), stamp, Bytes::new(size));
+                });
+                let mut packet = data(1);
+                r.on_packet(&mut packet, PORT, &three, at(0));
+                r.on_departure(&mut packet, PORT, &three, at(0));
+                assert_eq!(r.counts.unsupported, 0);
+                match stamp {
+                    Stamp::Departure => assert_eq!(
+                        r.flow_counts(PORT, &three, at(0)).values[0],
+                        Some(if mode == 6 { share } else { free })
+                    ),
+                    Stamp::Arrival => {}
+                }
+                message(&packet)
+            };
+            assert_eq!(value(6, Stamp::Departure), Message::Window(share as u32));
+            assert_eq!(value(1, Stamp::Departure), Message::Window(free as u32));
+            assert_eq!(value(1, Stamp::Arrival), Message::Window((free - size) as u32), "with itself");
+        }
     }
 
     #[test]

@@ -16,15 +16,11 @@ pub(crate) const ROW: SchemeRow = SchemeRow {
         end: End::Receiver,
         over_time: false,
         list: &[
-            Counter::new(
-                "window_options",
-                "packets",
-                "Data segments from whose option the receiver took a window (NGWA).",
-            ),
+            Counter::new("window_options", "packets", "Segments from whose option the receiver took a window (NGWA)."),
             Counter::new(
                 "window_options_ignored",
                 "packets",
-                "Data segments whose malformed options the receiver ignored (NGWA).",
+                "Segments whose malformed options the receiver ignored (NGWA).",
             ),
         ],
     },
@@ -38,13 +34,12 @@ pub(crate) const ROW: SchemeRow = SchemeRow {
         Counter::new("inserted", "packets", "Segments that got an option (NGWA)."),
         Counter::new("lowered", "packets", "Segments whose option had a larger value, and got a smaller one (NGWA)."),
         Counter::new("kept", "packets", "Segments whose option stayed, its value as small or smaller (NGWA)."),
-        Counter::new("full", "packets", "Data segments left alone because their option area had no room (NGWA)."),
-        Counter::new("malformed", "packets", "Data segments left alone because their options were malformed (NGWA)."),
+        Counter::new("full", "packets", "Segments left alone because their option area had no room (NGWA)."),
+        Counter::new("malformed", "packets", "Segments left alone because their options were malformed (NGWA)."),
         Counter::new(
             "unsupported",
             "packets",
-            "Data segments left alone because they are IPv6 or too long for an option, or their queue is not limited in \
-             bytes (NGWA).",
+            "Segments left alone because they are IPv6 or too long for an option (NGWA).",
         ),
     ],
 };
@@ -58,7 +53,7 @@ static ABOUT: Scheme = Scheme {
     ],
     doc: "NGWA (M. Talau and E. C. G. Wille, \"Available Network Bandwidth Schema to Improve Performance in TCP \
           Protocols\"): routers write into an option of the IPv4 header how many bytes their queues can take, and receivers \
-          advertise no larger a window. Queues out of which its routers send have limits in bytes.",
+          advertise no larger a window.",
     params: &[
         Param::new(
             "mode",
@@ -105,6 +100,21 @@ static ABOUT: Scheme = Scheme {
             "When routers count a packet's flow and write their value into it.",
         ),
         Param::new(
+            "marks",
+            Kind::Choice(&[
+                Word("all", "every TCP segment: a SYN too, so that the first window already obeys"),
+                Word("data", "segments with payload"),
+            ]),
+            "all",
+            "Segments into which routers write their value.",
+        ),
+        Param::new(
+            "packet_size",
+            Kind::Size,
+            "1500 B",
+            "Bytes that one place of a queue stands for, where its limit is in packets.",
+        ),
+        Param::new(
             "max_window",
             Kind::Or(&Kind::Size, &[Word("none", "no bound beside the receive buffer")]),
             "none",
@@ -122,7 +132,6 @@ static ABOUT: Scheme = Scheme {
         Rule::HoldsSegment("max_window"),
     ],
     ipv4_only: Some("whose value travels in an option of the IPv4 header"),
-    byte_limits: true,
     router_adds: codec::OVERHEAD as u64,
     excludes_ecn: false,
     variables: &[],

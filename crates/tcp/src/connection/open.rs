@@ -1,8 +1,8 @@
 //! Segments before the connection is synchronized (RFC 9293, sections 3.5 and 3.10.7).
 
 use super::Connection;
-use crate::assist::Agreement;
-use crate::ecn::{Offer, accept, agreed, mirrors};
+use crate::assist::{Agreement, Assist};
+use crate::ecn::{Offer, accept, agreed, mirrors, negotiates};
 use crate::handshake::{Terms, first_cap};
 use crate::receiver::Receiver;
 use crate::recovery;
@@ -21,6 +21,7 @@ impl Connection {
         } else if tcp.flags.has(TcpFlags::SYN) {
             self.on_peer_syn(segment, tcp, now);
             self.accept_as_linux();
+            self.hear_syn(segment, now);
             self.accept_offer(tcp);
             let syn = self.syn.get_or_insert_default();
             (syn.passive, syn.capable) = (true, true);
@@ -47,6 +48,7 @@ impl Connection {
             return;
         }
         self.on_peer_syn(segment, tcp, now);
+        self.unnegotiated().map(|assist| assist.on_receive(segment, now));
         if acks {
             let answer = agreed(&self.config, self.assist.as_deref_mut(), tcp.flags);
             self.agreement = answer.agreement;
@@ -80,7 +82,7 @@ impl Connection {
         }
         if !tcp.flags.has(TcpFlags::ACK) {
             if is_syn {
-                self.on_syn_again(segment, tcp);
+                self.on_syn_again(segment, tcp, now);
             }
             return false;
         }
@@ -101,7 +103,8 @@ impl Connection {
 
     /// The peer's SYN came again: our answer was lost. The new answer reports the last SYN's IP-ECN field, and a SYN
     /// without the offer ends ECN-capable data (RFC 9768, section 3.1.5).
-    fn on_syn_again(&mut self, segment: &Packet, tcp: &TcpRepr) {
+    fn on_syn_again(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) {
+        self.unnegotiated().map(|assist| assist.on_receive(segment, now));
         let syn = self.syn.get_or_insert_default();
         syn.due = true;
         if self.agreement == Agreement::AccurateEcn {
@@ -123,6 +126,22 @@ impl Connection {
         }
         let syn = self.syn.get_or_insert_default();
         (syn.peer, syn.peer_ecn) = (Some(tcp.options), segment.ip.ecn());
+    }
+
+    /// A scheme that is not negotiated, which therefore counts from the first segment.
+    fn unnegotiated(&mut self) -> Option<&mut (dyn Assist + 'static)> {
+        self.assist.as_deref_mut().filter(|assist| !negotiates(*assist))
+    }
+
+    /// Gives the peer's SYN to a scheme that is not negotiated, which may bound the window of our answer.
+    fn hear_syn(&mut self, segment: &Packet, now: Instant) {
+        let (smss, ipv6) = (self.smss, self.is_ipv6());
+        let Some(assist) = self.unnegotiated() else { return };
+        assist.on_receive(segment, now);
+        let overhead = u64::from(assist.header_overhead(ipv6));
+        if let Some(cap) = assist.window_cap() {
+            self.rx.bound_first(cap, smss.saturating_sub(overhead));
+        }
     }
 
     fn accept_offer(&mut self, tcp: &TcpRepr) {
