@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What each calibration value of the NGWA simulations does: losses of all arms with one value changed, beside table 2.
 
-The figure with the rates and delays is lost, and the habits of ns-3's TCP stand nowhere in the paper. Every point
+The figure with the rates and delays is lost, and the details of ns-3's TCP stand nowhere in the paper. Every point
 changes one or two values of `scenario.toml` for all arms alike; no arm is tuned alone. The distance is the sum over
 the arms with a published count of |ln((1 + measured) / (1 + published))|.
 
@@ -37,6 +37,7 @@ VARIATIONS: dict[str, dict[str, Override]] = {
     "scenario.toml": {},
     "right edge never moves left": {"ngwa.shrink": False},
     "value written at arrival": {"ngwa.stamp": "arrival"},
+    "value written into data alone": {"ngwa.marks": "data"},
     "delayed ACKs": {"tcp.delayed_ack": "{ every = 2, timeout = '200 ms' }"},
     "initial window of RFC 6928": {"tcp.initial_window": "rfc6928"},
     "no unused growth": {"tcp.unused_growth": False},

@@ -196,7 +196,7 @@ def test_joins_and_idle_ones_are_judged() -> None:
     def joining(key: Key, name: str) -> float:
         column, total = key[0], int(key[1])
         if name == "join_lost":
-            return float(total) * (2 if column == "reno" else 1)
+            return float(total) * {"reno": 2, joins.DATA: 3}.get(column, 1)
         if name == "stay_jain":
             return 0.8 if column == "reno" else 0.99
         if name == "stay_used":
@@ -204,8 +204,12 @@ def test_joins_and_idle_ones_are_judged() -> None:
         return 99.0 if name == "after_used" else 0.1
 
     assert joins.window_bytes(2) == pytest.approx(47_530), "the paper's own window"
-    assert holding(joins.QUESTION, joining) == [True] * 4
-    assert holding(joins.QUESTION, lambda key, name: 50.0 if name == "after_used" else joining(key, name))[3] is False
+    assert holding(joins.QUESTION, joining) == [True] * 5
+    assert holding(joins.QUESTION, lambda key, name: 50.0 if name == "after_used" else joining(key, name))[4] is False
+    costly = holding(
+        joins.QUESTION, lambda key, name: 200.0 if (key[0], name) == ("8", "join_lost") else joining(key, name)
+    )
+    assert costly == [True, True, True, False, True]
     told = joins.conclusion(fabricated(joins.QUESTION, joining), list(joins.TOTALS))
     assert any("Mode 6 then uses 20 % of the link and Reno 99 %" in text for text in told)
     busy = joins.conclusion(

@@ -124,7 +124,7 @@ local nf = {
     window = ProtoField.uint32("ngwa.window", "Window", base.DEC, nil, nil, "What the tightest queue so far takes, bytes"),
     option_len = ProtoField.uint8("ngwa.option_len", "Option length", base.DEC, nil, nil, "Length in the option, bytes"),
     malformed = ProtoField.string("ngwa.malformed", "Malformed", base.ASCII, "Why this is no NGWA option"),
-    last_window = ProtoField.uint32("ngwa.last_window", "Last window of the data", base.DEC, nil, nil,
+    last_window = ProtoField.uint32("ngwa.last_window", "Last window told", base.DEC, nil, nil,
         "The last window seen on the data that this acknowledges, bytes"),
     capped = ProtoField.bool("ngwa.capped", "Advertised window is within it", base.NONE, nil, nil,
         "Whether the window advertised to the sender is at most ngwa.last_window"),
@@ -191,18 +191,18 @@ local function show_option(tree, field, option)
     return string.format(" NGWA=%.0f", option.window)
 end
 
--- Shows what the data last said beside the window that their receiver advertises.
+-- Shows what segments to an end last told beside the window that this end advertises.
 local function show_last(tree, segment, last)
     local range = segment.tcp.range(14, 2)
     local item = tree:add(ngwa, range)
     item:add(nf.last_window, range, last):append_text(" bytes"):set_generated()
     if not segment.window then
-        item:set_text(string.format("NGWA: the data last said %.0f bytes", last))
+        item:set_text(string.format("NGWA: last told %.0f bytes", last))
         return
     end
     local capped = segment.window <= last
     item:add(nf.capped, range, capped):set_generated()
-    item:set_text(string.format("NGWA: advertises %.0f bytes, %s the %.0f that the data last said", segment.window,
+    item:set_text(string.format("NGWA: advertises %.0f bytes, %s the %.0f last told", segment.window,
         capped and "within" or "above", last))
 end
 
@@ -213,7 +213,7 @@ end
 -- Keeps what a segment says, or what was said to the end that it goes to; returns the latter for an ACK.
 local function hear(segment, window)
     local ends = windows[segment.stream] or {}
-    if window and segment.len > 0 then
+    if window then
         ends[segment.from] = window
         windows[segment.stream] = ends
     end

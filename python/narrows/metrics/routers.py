@@ -24,17 +24,16 @@ class RouterMetrics:
     wrote_freeze, wrote_fallback : int
         ACNS: segments into which the router wrote "freeze", "fallback".
     inserted : int
-        NGWA: data segments that arrived without an option and were given one.
+        NGWA: segments that arrived without an option and were given one.
     lowered, kept : int
-        NGWA: data segments whose option had a larger value and was lowered to this router's; data segments whose value
-        was as small or smaller and was kept.
+        NGWA: segments whose option had a larger value and was lowered to this router's; segments whose value was as
+        small or smaller and was kept.
     full : int
-        NGWA: data segments left unchanged because their IPv4 option area had no room.
+        NGWA: segments left unchanged because their IPv4 option area had no room.
     malformed : int
-        NGWA: data segments left unchanged because their options were malformed.
+        NGWA: segments left unchanged because their options were malformed.
     unsupported : int
-        NGWA: data segments left unchanged because the router has no value for their queue (it is not limited in bytes),
-        or because they cannot carry one (IPv6, or longer than IPv4 allows).
+        NGWA: segments left unchanged because they cannot carry a value (IPv6, or longer than IPv4 allows).
     """
 
     name: str

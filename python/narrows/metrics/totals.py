@@ -68,7 +68,7 @@ class FlowMetrics:
     commands_normal, commands_freeze, commands_fallback : int
         Commands of a network-assisted scheme that the sender received.
     window_options, window_options_ignored : int or None
-        Data segments whose NGWA option gave the receiver a window; data segments whose malformed options it ignored.
+        Segments whose NGWA option gave the receiver a window; segments whose malformed options it ignored.
         ``None`` in results of versions that did not count them.
     transactions : int
         Requests answered in full.

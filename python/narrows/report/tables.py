@@ -218,15 +218,14 @@ DEFINITIONS: tuple[tuple[str, str, str], ...] = (
     (
         "Options",
         "",
-        "Data segments with an NGWA option: the receiving end took a window from it, or ignored malformed options.",
+        "Segments with an NGWA option: the receiving end took a window from it, or ignored malformed options.",
     ),
     (
         "Routers",
         "packets",
-        "ACNS: segments that asked for a command, and into which freeze or fallback was written. NGWA: data segments "
-        "that got an option, whose value was lowered, or kept because it was as small or smaller; and those left "
-        "alone: no room among their IPv4 options, malformed options, or not possible (a queue without a limit in "
-        "bytes, IPv6, or longer than IPv4 allows).",
+        "ACNS: segments that asked for a command, and into which freeze or fallback was written. NGWA: segments that "
+        "got an option, whose value was lowered, or kept because it was as small or smaller; and those left alone: no "
+        "room among their IPv4 options, malformed options, or not possible (IPv6, or longer than IPv4 allows).",
     ),
     (
         "Jain's index",

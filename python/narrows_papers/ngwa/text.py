@@ -83,6 +83,11 @@ DECISIONS: tuple[tuple[str, str], ...] = (
         "answers to them; a series counts once in the column of series",
     ),
     ("Lost packets", "packets with payload that a queue dropped; no link loses any"),
+    (
+        "Marked segments",
+        "every TCP segment, a SYN too (section 4.1: “If the packet isn't TCP, nothing will be done”); with marks = "
+        "“data” routers write into segments with payload alone",
+    ),
     ("Small windows", "below one segment a window of 0 is advertised, and the sender probes"),
     ("Standard TCP", "RFC 793: no congestion window, losses repaired by the timer alone"),
     (

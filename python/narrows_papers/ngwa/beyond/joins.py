@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 TOTALS = (3, 5, 10, 20, 35, 50)
 """Total numbers of flows, including the two that exist before."""
 
-EACH = "6-each"
-COLUMNS = ("reno", "1", "2", "6", EACH, "8")
-"""No NGWA, some modes, and mode 6 with receivers that acknowledge every segment at once."""
+EACH, DATA = "6-each", "8-data"
+COLUMNS = ("reno", "1", "2", "6", EACH, "8", DATA)
+"""No NGWA, some modes, mode 6 with receivers that acknowledge every segment at once, and mode 8 without marks on SYNs."""
 
-ARM_LOOKS = LOOKS | {EACH: ("#4A4F57", 0, "diamond")}
-ARM_TITLES = TITLES | {EACH: "mode 6, ACKs at once"}
+ARM_LOOKS = LOOKS | {EACH: ("#4A4F57", 0, "diamond"), DATA: ("#4A4F57", 1, "circle")}
+ARM_TITLES = TITLES | {EACH: "mode 6, ACKs at once", DATA: "mode 8, data marked alone"}
 """Looks and titles of the modes, and of the arm that is this question's own."""
 
 THERE = ("there-1", "there-2")
@@ -49,7 +49,7 @@ PAYLOAD_BYTES = 1440
 
 def arms(quick: bool) -> list[Arm]:
     """Return every number of flows in every arm."""
-    columns, totals = (("reno", "6", EACH, "8"), (5, 20, 50)) if quick else (COLUMNS, TOTALS)
+    columns, totals = (("reno", "6", EACH, "8", DATA), (5, 20, 50)) if quick else (COLUMNS, TOTALS)
     return [
         Arm((column, str(total)), {"flows.come.copies": total - len(THERE)} | _changes(column))
         for column in columns
@@ -62,6 +62,8 @@ def _changes(column: str) -> dict[str, Override]:
         return dict(OFF)
     if column == EACH:
         return {"ngwa.mode": 6, "tcp.delayed_ack": False}
+    if column == DATA:
+        return {"ngwa.mode": 8, "ngwa.marks": "data"}
     return {"ngwa.mode": int(column)}
 
 
@@ -156,6 +158,15 @@ def claims(results: Results, totals: Sequence[int]) -> tuple[Claim, ...]:
             "; ".join(f"{total} flows, {window_bytes(total):,.0f} B: {draw.share(used[total])}" for total in totals),
         ),
         Claim(
+            "A SYN with the value spares packets: mode 8 loses no more than where data are marked alone",
+            all(a <= b for a, b in zip(values("8", "join_lost"), values(DATA, "join_lost"), strict=True)),
+            "; ".join(
+                f"{total} flows: {results.mean(('8', str(total)), 'join_lost'):.0f} and "
+                f"{results.mean((DATA, str(total)), 'join_lost'):.0f}"
+                for total in totals
+            ),
+        ),
+        Claim(
             "When the newcomers go by FIN, those that stay have the link again (at least 95 % used)",
             all(value >= 95 for value in values("6", "after_used")),
             f"{draw.share(min(values('6', 'after_used')))} at least",
@@ -180,10 +191,10 @@ def conclusion(results: Results, totals: Sequence[int]) -> tuple[str, ...]:
 
     parts = [
         f"The old flows are down to their new share after {span(settle)} in mode 6, after {span(reno)} without NGWA. "
-        "The right edge of a window never moves left, so that what was granted before is still sent; and newcomers "
-        "begin with what no router has granted: ten segments, or without a congestion window all that the SYN-ACK "
-        f"offers (65,535 bytes). With {top} flows mode 6 loses {lost('6')} packets at the join, mode 8 loses "
-        f"{lost('8')} and Reno {lost('reno')}."
+        "The right edge of a window never moves left, so that what was granted before is still sent. Newcomers know "
+        f"their share before they send, because their SYN carries it. With {top} flows mode 6 loses {lost('6')} "
+        f"packets at the join, mode 8 loses {lost('8')} and Reno {lost('reno')}. Where routers write into data alone, "
+        f"mode 8 loses {lost(DATA)}: a newcomer begins with all that the SYN-ACK offers (65,535 bytes)."
     ]
     used, without = results.mean(("6", top), "stay_used"), results.mean(("reno", top), "stay_used")
     if used < 0.95 * without:
