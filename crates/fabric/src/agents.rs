@@ -1,7 +1,7 @@
 //! Builds the parts of a scenario's scheme.
 
-use narrows_scenario::Scenario;
-use narrows_scheme::{Parts, RouterAgent, SchemeRow};
+use narrows_scenario::{IpOptions, Scenario};
+use narrows_scheme::{Middlebox, Parts, RouterAgent, SchemeRow};
 
 /// A scenario's scheme: its row, and the parameters from which its parts are made.
 #[derive(Debug)]
@@ -23,10 +23,15 @@ pub fn scheme(scenario: &Scenario) -> Result<Option<Scheme>, String> {
     Ok(Some(Scheme { row, parts: (row.build)(&settings.values)? }))
 }
 
-/// Per node: the router part of the scenario's scheme, if the node runs one.
+/// Per node: the router part of the scenario's scheme, if the node runs one, or a middlebox.
 #[must_use]
 pub fn agents(scenario: &Scenario, scheme: Option<&Scheme>) -> Vec<Option<Box<dyn RouterAgent>>> {
-    let mut agents: Vec<Option<Box<dyn RouterAgent>>> = scenario.nodes.iter().map(|_| None).collect();
+    let middlebox = |rule| -> Box<dyn RouterAgent> { Box::new(Middlebox::new(rule)) };
+    let mut agents: Vec<Option<Box<dyn RouterAgent>>> = scenario
+        .nodes
+        .iter()
+        .map(|node| (node.ip_options != IpOptions::Keep).then(|| middlebox(node.ip_options)))
+        .collect();
     if let (Some(settings), Some(scheme)) = (&scenario.scheme, scheme) {
         for &router in &settings.routers {
             agents[router] = Some(scheme.parts.router());

@@ -9,7 +9,7 @@ use std::ops::Index;
 /// A node at run time.
 #[derive(Debug)]
 pub struct Node {
-    /// The scheme's router part, if this router runs one.
+    /// The scheme's router part, or a middlebox, if this router runs one.
     pub agent: Option<Box<dyn RouterAgent>>,
 }
 
@@ -42,13 +42,18 @@ impl Nodes {
         self.nodes.len()
     }
 
-    /// Whether this node runs a scheme's router part.
+    /// Whether this node has an agent.
     #[inline]
     pub fn has_agent(&self, node: usize) -> bool {
         self.nodes[node].agent.is_some()
     }
 
-    /// Whether the node at the start of an edge runs a scheme's router part.
+    /// Whether the agent of this node, if there is one, belongs into results.
+    pub fn reports(&self, node: usize) -> bool {
+        self.nodes[node].agent.as_ref().is_some_and(|agent| agent.reports())
+    }
+
+    /// Whether the node at the start of an edge has an agent.
     #[inline]
     pub fn has_agent_at(&self, edge: usize) -> bool {
         self.has_agent(self.exits[edge].node)

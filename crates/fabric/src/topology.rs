@@ -224,6 +224,7 @@ flows = [{ name = "f", from = "a", to = "b", kind = "bulk" }]
             .enumerate()
             .map(|(i, kind)| sc::Node {
                 name: format!("n{i}"),
+                ip_options: sc::IpOptions::Keep,
                 kind: if kind == 'R' { NodeKind::Router } else { NodeKind::Host },
                 address: [10, 0, 0, i as u8 + 1].into(),
             })

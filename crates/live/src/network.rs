@@ -238,7 +238,7 @@ impl Network {
     fn sample_routers(&mut self, at: Instant) {
         let mut index = 0;
         for node in 0..self.nodes.count() {
-            if !self.nodes.has_agent(node) {
+            if !self.nodes.reports(node) {
                 continue;
             }
             let queues = self.topology.leaving(node).map(|edge| (self.nodes.port(edge), self.links[edge].view()));
@@ -289,7 +289,7 @@ impl Network {
             samples.queue_names.push(format!("{}->{}", name(ends.from), name(ends.to)));
         }
         for (node, told) in self.nodes.iter().zip(&scenario.nodes) {
-            if let Some(agent) = &node.agent {
+            if let Some(agent) = node.agent.as_ref().filter(|agent| agent.reports()) {
                 samples.router_totals.push(&narrows_fabric::router_total(&agent.counters()));
                 samples.router_names.push(told.name.clone());
             }

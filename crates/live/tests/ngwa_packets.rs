@@ -220,7 +220,11 @@ fn follow(test: &str, config: &NgwaConfig, buffer: u64, seed: u64, on_syn: Optio
         let answer = plain.poll_transmit(now).unwrap();
         let left = Packet::parse(&c.leave(&answer.emit())).unwrap();
         assert_eq!(left.tcp().unwrap().ack, expected.tcp().unwrap().ack);
-        assert_eq!(left.tcp().unwrap().window, expected.tcp().unwrap().window, "{on_syn:?}, step {step}, value {value}, area {area:?}");
+        assert_eq!(
+            left.tcp().unwrap().window,
+            expected.tcp().unwrap().window,
+            "{on_syn:?}, step {step}, value {value}, area {area:?}"
+        );
         edge = seq + (u32::from(left.tcp().unwrap().window) << shift);
         different += u32::from(left != answer);
         assert_eq!((capped.poll_transmit(now), plain.poll_transmit(now)), (None, None));

@@ -22,7 +22,7 @@ impl Scenario {
         let nodes = self
             .nodes
             .iter()
-            .map(|node| json!({ "name": node.name, "kind": node.kind.word(), "address": node.address.to_string() }));
+            .map(|node| json!({ "name": node.name, "kind": node.kind.word(), "ip_options": node.ip_options.word(), "address": node.address.to_string() }));
         let links = self.links.iter().map(|link| {
             json!({
                 "a": name(link.a),

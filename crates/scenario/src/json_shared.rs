@@ -48,7 +48,8 @@ impl Scenario {
     pub fn to_shared_json(&self) -> String {
         let nodes = listed(self.nodes.iter().map(|node| {
             let (name, kind, address) = (json!(node.name), json!(node.kind.word()), node.address);
-            format!("{{\"name\":{name},\"kind\":{kind},\"address\":\"{address}\"}}")
+            let options = json!(node.ip_options.word());
+            format!("{{\"name\":{name},\"kind\":{kind},\"ip_options\":{options},\"address\":\"{address}\"}}")
         }));
         let mut directions = Shared::new();
         let links = listed(self.links.iter().map(|link| {

@@ -2,9 +2,9 @@
 
 use crate::record::{FromValue, ToValue, Value};
 use crate::types::{
-    Arrivals, Decimated, Distribution, EcnEcho, Held, IdleRestart, IpVersion, JitterDistribution, JitterOrder,
-    NodeKind, OutageQueue, RecoveryKind, Reduction, RtoStyle, Selected, SizeDistribution, Stack, Traffic, WifiQueues,
-    WorkloadKind,
+    Arrivals, Decimated, Distribution, EcnEcho, Held, IdleRestart, IpOptions, IpVersion, JitterDistribution,
+    JitterOrder, NodeKind, OutageQueue, RecoveryKind, Reduction, RtoStyle, Selected, SizeDistribution, Stack, Traffic,
+    WifiQueues, WorkloadKind,
 };
 
 /// A type whose values are words in scenario files.
@@ -91,6 +91,7 @@ macro_rules! plain_words {
 }
 
 plain_words! {
+    IpOptions { Keep => "keep", Drop => "drop", Strip => "strip", Copy => "copy" }
     NodeKind { Host => "host", Router => "router" }
     Distribution { Constant => "constant", Exponential => "exponential", Pareto => "pareto" }
     Stack { Rfc => "rfc", Linux => "linux", Ns2 => "ns2" }

@@ -15,7 +15,7 @@ fn after(lines: &str) -> String {
     format!("{lines}\n{SMALL}")
 }
 
-/// [`SMALL`] with NGWA, with queues in bytes, and with lines in its table.
+/// [`SMALL`] with NGWA, queues in bytes, and with lines in its table.
 fn on(lines: &str) -> String {
     after(&format!("{BYTES}\n{lines}"))
 }
@@ -23,7 +23,6 @@ fn on(lines: &str) -> String {
 const BYTES: &str = "[queue]\nlimit = \"97 kB\"\n[ngwa]";
 
 const A_R: &str = "[[links]]\nbetween = [\"A\", \"R\"]\nrate = \"1 Mb/s\"\ndelay = \"1 ms\"\n";
-const R_B: &str = "[[links]]\nbetween = [\"R\", \"B\"]\nrate = \"1 Mb/s\"\ndelay = \"1 ms\"\n";
 const A_TO_B: &str = "[[flows]]\nfrom = \"A\"\nto = \"B\"\n";
 
 /// Two hosts and a router, and what follows.
@@ -168,6 +167,13 @@ fn every_rule_has_its_message() {
         ("two schemes, both switched on", after("[queue]\nlimit = \"97 kB\"\n[acns]\n[ngwa]\nenabled = true")),
         ("NGWA of a flow without its table", after("[acns]") + "tcp = { assist = \"ngwa\" }\n"),
         ("ACNS of all flows beside NGWA", after("[tcp]\nassist = \"acns\"\n[queue]\nlimit = \"97 kB\"\n[ngwa]")),
+        ("a host that strips options", graph(A_TO_B).replace("name = \"A\"", "name = \"A\"\nip_options = \"strip\"")),
+        (
+            "a middlebox with NGWA",
+            graph(&format!("{A_R}{A_TO_B}[ngwa]\nrouters = [\"R\"]\n"))
+                .replace("kind = \"router\"", "kind = \"router\"\nip_options = \"drop\""),
+        ),
+        ("no such rule", graph(A_R).replace("kind = \"router\"", "kind = \"router\"\nip_options = \"eat\"")),
         ("packets of nothing", on("packet_size = \"0 B\"")),
         (
             "no room for a packet and NGWA's option",

@@ -11,10 +11,12 @@
 pub mod acns;
 mod bytes;
 pub mod flow_table;
+mod middlebox;
 pub mod ngwa;
 mod registry;
 
 pub use bytes::{BytesError, on_bytes, on_departing_bytes};
+pub use middlebox::Middlebox;
 pub use registry::{Counter, End, FlowCounters, SchemeRow, find, registry};
 
 use core::fmt;
@@ -99,4 +101,9 @@ pub trait RouterAgent: fmt::Debug + Send {
 
     /// Returns the counts of what was done to packets so far.
     fn counters(&self) -> AgentCounters;
+
+    /// Whether its flows and counters belong into results. The answer never changes.
+    fn reports(&self) -> bool {
+        true
+    }
 }

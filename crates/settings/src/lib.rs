@@ -4,8 +4,11 @@
 //! `narrows_scenario::Tcp` holds a [`Config`], and `narrows_tcp::Connection` takes one. The format's words, units and
 //! defaults for each setting are rows in `crates/scenario/src/schema/tcp.rs`.
 
+mod ip_options;
 pub mod queue;
 pub mod scheme;
+
+pub use ip_options::IpOptions;
 
 use narrows_units::{Bytes, Duration};
 

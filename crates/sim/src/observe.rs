@@ -100,7 +100,7 @@ impl World<'_> {
     pub(crate) fn router_row(&self, node: usize, port: Port, queue: &QueueView) -> RouterRow {
         let flow_counts =
             self.nodes[node].agent.as_ref().map(|a| a.flow_counts(port, queue, self.now)).unwrap_or_default();
-        let router = self.nodes.iter().take(node).filter(|n| n.agent.is_some()).count();
+        let router = (0..node).filter(|&node| self.nodes.reports(node)).count();
         router_row(self.now, router, &flow_counts)
     }
 
@@ -132,7 +132,7 @@ impl World<'_> {
                 samples.subqueue_names.push(label.to_owned());
             }
         }
-        for agent in self.nodes.iter().filter_map(|node| node.agent.as_ref()) {
+        for agent in self.nodes.iter().filter_map(|node| node.agent.as_ref()).filter(|agent| agent.reports()) {
             samples.router_totals.push(&router_total(&agent.counters()));
         }
         samples.counters = counters(self.factory.scheme.as_ref().map(|scheme| scheme.row.about.name));
@@ -142,7 +142,7 @@ impl World<'_> {
         let wired = wired.map(|e| format!("{}->{}", name(e.from), name(e.to)));
         samples.queue_names = wired.chain(self.radio.queue_names().cloned()).collect();
         samples.router_names =
-            (0..self.nodes.count()).filter(|&n| self.nodes[n].agent.is_some()).map(|n| name(n).to_owned()).collect();
+            (0..self.nodes.count()).filter(|&n| self.nodes.reports(n)).map(|n| name(n).to_owned()).collect();
         self.radio.totals(self.end, |node| name(node).to_owned(), samples);
         Ok(())
     }

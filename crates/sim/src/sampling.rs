@@ -67,7 +67,7 @@ impl World<'_> {
 
     fn sample_routers<P: Probe>(&mut self, probe: &mut P) {
         for node in 0..self.nodes.count() {
-            if let (true, Some((port, view))) = (self.nodes.has_agent(node), self.fullest_queue(node)) {
+            if let (true, Some((port, view))) = (self.nodes.reports(node), self.fullest_queue(node)) {
                 probe.router(&self.router_row(node, port, &view));
             }
         }

@@ -240,8 +240,8 @@ impl World<'_> {
             self.refuse(edge, *parcel, reason);
             return false;
         }
-        if P::ENABLED && self.sampling == Sampling::Events {
-            let node = self.topology.edges[edge].from;
+        let node = self.topology.edges[edge].from;
+        if P::ENABLED && self.sampling == Sampling::Events && self.nodes.reports(node) {
             probe.router(&self.router_row(node, self.nodes.port(edge), &view));
         }
         true

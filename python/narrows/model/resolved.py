@@ -27,11 +27,14 @@ class Node:
     ----------
     name, kind, address : str
         ``host``, ``router`` or ``base``; an IP address.
+    ip_options : str
+        What a router does to IPv4 options: ``keep``, ``drop``, ``strip`` or ``copy``.
     """
 
     name: str
     kind: str
     address: str
+    ip_options: str = "keep"
 
 
 @dataclass(frozen=True, slots=True)

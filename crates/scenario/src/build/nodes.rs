@@ -5,7 +5,7 @@ use super::links::Links;
 use crate::check::Path;
 use crate::problem::{Place, Report};
 use crate::suggest::hint;
-use crate::types::{IpVersion, Node, NodeKind};
+use crate::types::{IpOptions, IpVersion, Node, NodeKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -69,7 +69,8 @@ impl Nodes {
             None => self.waiting.push(index),
         }
         self.by_name.insert(name.clone(), index);
-        self.list.push(Node { name, kind, address: address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)) });
+        let address = address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        self.list.push(Node { name, kind, ip_options: IpOptions::Keep, address });
         Some(index)
     }
 
@@ -128,7 +129,24 @@ impl Build<'_> {
             let kind = record.get("kind").unwrap_or(NodeKind::Host);
             let address = self.address(record, nodes, &path);
             let place = record.given("name").map_or(record.place, |item| item.place);
-            nodes.add(name, kind, address, (place, &Path::Key(&path, "name")), self.report);
+            let added = nodes.add(name, kind, address, (place, &Path::Key(&path, "name")), self.report);
+            let rule: IpOptions = record.get("ip_options").unwrap_or_default();
+            if rule != IpOptions::Keep
+                && kind == NodeKind::Host
+                && let Some(item) = record.given("ip_options")
+            {
+                let reason = "has no meaning for a host, which does not forward";
+                self.report.add(
+                    item.place,
+                    Path::Key(&path, "ip_options"),
+                    &item.shown,
+                    reason,
+                    "keep, or kind = \"router\"",
+                );
+            }
+            if let Some(node) = added.and_then(|index| nodes.list.get_mut(index)) {
+                node.ip_options = rule;
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use crate::catalogue::Catalogue;
 use crate::check::{Path, plain};
 use crate::quantity::show_size;
 use crate::record::{Item, Record, Value};
-use crate::types::{Flow, IpVersion, NodeKind, Scheme};
+use crate::types::{Flow, IpOptions, IpVersion, NodeKind, Scheme};
 use narrows_settings::scheme::{self, Rule, Usual, Values};
 use narrows_units::Bytes;
 
@@ -191,11 +191,13 @@ impl Build<'_> {
         }
     }
 
-    /// Returns the routers that a scheme's table lists; all routers if the table has no list.
+    /// Returns the routers that a scheme's table lists; all routers but middleboxes if the table has no list.
     fn scheme_routers(&mut self, record: &Record, nodes: &Nodes, top: &Path<'_>) -> Option<Vec<usize>> {
         let is_router = |index: usize| nodes.list.get(index).is_some_and(|node| node.kind == NodeKind::Router);
+        let is_middlebox = |index: usize| nodes.list.get(index).is_some_and(|node| node.ip_options != IpOptions::Keep);
         let Some(item) = record.given("routers") else {
-            return Some((0..nodes.list.len()).filter(|index| is_router(*index)).collect());
+            let plain = |index: &usize| is_router(*index) && !is_middlebox(*index);
+            return Some((0..nodes.list.len()).filter(plain).collect());
         };
         let Value::Names(names) = &item.value else { return None };
         let at = Path::Key(top, "routers");
@@ -206,6 +208,9 @@ impl Build<'_> {
             let Some(node) = nodes.expect(name, (item.place, &path), self.report) else { continue };
             if !is_router(node) {
                 self.report.add(item.place, path, &item.shown, "is a host", "names of routers");
+            } else if is_middlebox(node) {
+                let allowed = "routers with ip_options = \"keep\"";
+                self.report.add(item.place, path, &item.shown, "is a middlebox, which runs no scheme", allowed);
             } else if routers.contains(&node) {
                 self.report.add(item.place, path, &item.shown, "is listed twice", "each router once");
             } else {

@@ -58,7 +58,7 @@ fn table(scheme: &'static Scheme) -> Table {
         Field::new(
             "routers",
             Kind::Nodes(0, MOST as usize),
-            Need::Described("all routers"),
+            Need::Described("all routers with `ip_options = \"keep\"`"),
             "Routers that run the scheme.",
         ),
     ];

@@ -19,6 +19,23 @@ pub(crate) static NODE: Table = Table {
             "Role of the node.",
         ),
         Field::new(
+            "ip_options",
+            Kind::Choice(&[
+                Word("keep", "forwards packets with their options"),
+                Word(
+                    "drop",
+                    "drops packets with options; counted in `dropped_forced` of the queue that they would have entered",
+                ),
+                Word("strip", "removes them"),
+                Word(
+                    "copy",
+                    "writes the options of a flow's first packet that has some into all its later packets, as a box that makes headers of its own",
+                ),
+            ]),
+            Need::Default("keep"),
+            "What a router that runs no scheme does to options of IPv4 headers, such as NGWA's: a middlebox.",
+        ),
+        Field::new(
             "address",
             Kind::Address,
             Need::Described("10.0.0.1, 10.0.0.2 .. or fd00::1, fd00::2 .., in order"),

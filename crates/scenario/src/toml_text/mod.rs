@@ -8,8 +8,8 @@ use crate::record::{Record, Value};
 use crate::schema::Kind;
 use crate::trace::{Trace, lists};
 use crate::types::{
-    Arrivals, Change, Direction, Flow, Impairments, Limit, Link, Loss, Pace, Pauses, Queue, Sampling, Scenario, Scheme,
-    SizeDistribution, Sizes, Tcp, Traffic, Transport, Workload, WorkloadKind,
+    Arrivals, Change, Direction, Flow, Impairments, IpOptions, Limit, Link, Loss, Pace, Pauses, Queue, Sampling,
+    Scenario, Scheme, SizeDistribution, Sizes, Tcp, Traffic, Transport, Workload, WorkloadKind,
 };
 use crate::words::{Word, ip_number};
 use crate::write::words;
@@ -73,7 +73,11 @@ impl Scenario {
         }
         for node in &self.nodes {
             let address = quoted(&node.address.to_string());
-            let pairs = [("name", quoted(&node.name)), ("kind", quoted(node.kind.word())), ("address", address)];
+            let mut pairs =
+                vec![("name", quoted(&node.name)), ("kind", quoted(node.kind.word())), ("address", address)];
+            if node.ip_options != IpOptions::Keep {
+                pairs.push(("ip_options", quoted(node.ip_options.word())));
+            }
             element(&mut out, "nodes", &pairs);
         }
         for link in &self.links {

@@ -7,6 +7,7 @@ mod wifi;
 mod workload;
 
 pub use impair::*;
+pub use narrows_settings::IpOptions;
 pub use narrows_settings::queue::Limit;
 pub use scheme::*;
 pub use tcp::*;
@@ -99,6 +100,8 @@ pub struct Node {
     pub name: String,
     /// Role.
     pub kind: NodeKind,
+    /// What it does to IPv4 options; only routers that run no scheme do anything.
+    pub ip_options: IpOptions,
     /// Address: given, or assigned in order (10.0.0.1, 10.0.0.2 ..; fd00::1 ..).
     pub address: IpAddr,
 }
