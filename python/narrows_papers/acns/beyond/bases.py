@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from narrows.studies.reproduction.result import Claim
-from narrows_papers.acns.beyond.compare import ACNS, GUARD, OFF, Case, Compared, arms_of, each, sends_as_much
+from narrows_papers.acns.beyond.compare import ACNS, ARMS, GUARD, OFF, arms_of, each, sends_as_much
+from narrows_papers.frame.beyond.compare import Case, Compared
 
 if TYPE_CHECKING:
     from narrows_papers.frame.beyond.question import Results
@@ -58,6 +59,7 @@ def conclusion(results: Results) -> tuple[str, ...]:
 
 
 QUESTION = Compared(
+    arms=ARMS,
     key="bases",
     title="Today's congestion controls below it",
     asks="ACNS works on top of any TCP variant; CUBIC alone is shown, without SACK in the network that fits.",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from narrows.studies.reproduction.result import Claim
-from narrows_papers.acns.beyond.compare import ACNS, Case, Compared, arms_of, each
+from narrows_papers.acns.beyond.compare import ACNS, ARMS, arms_of, each
 from narrows_papers.frame.beyond import draw
+from narrows_papers.frame.beyond.compare import Case, Compared
 
 if TYPE_CHECKING:
     from narrows_papers.frame.beyond.question import Numbers, Results
@@ -71,6 +72,7 @@ def conclusion(results: Results) -> tuple[str, ...]:
 
 
 QUESTION = Compared(
+    arms=ARMS,
     key="hosts",
     title="Hosts without ACNS beside it",
     asks="nothing on flows without ACNS at the same router.",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from narrows.studies.reproduction.result import Claim
-from narrows_papers.acns.beyond.compare import ACNS, GUARD, OFF, Case, Compared, arms_of, each
+from narrows_papers.acns.beyond.compare import ACNS, ARMS, GUARD, OFF, arms_of, each
 from narrows_papers.frame.beyond import draw
+from narrows_papers.frame.beyond.compare import Case, Compared
 
 if TYPE_CHECKING:
     from narrows_papers.frame.beyond.question import Results
@@ -59,6 +60,7 @@ def conclusion(results: Results) -> tuple[str, ...]:
 
 
 QUESTION = Compared(
+    arms=ARMS,
     key="joins",
     title="Windows without a bound",
     asks="nothing on the receiver's window; the network of the evaluation is lost.",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from narrows.studies.reproduction.result import Claim
-from narrows_papers.acns.beyond.compare import ACNS, GUARD, OFF, Case, Compared, arms_of, each
+from narrows_papers.acns.beyond.compare import ACNS, ARMS, GUARD, OFF, arms_of, each
 from narrows_papers.frame.beyond import draw
+from narrows_papers.frame.beyond.compare import Case, Compared
 
 if TYPE_CHECKING:
     from narrows_papers.frame.beyond.question import Results
@@ -41,6 +42,7 @@ def conclusion(results: Results) -> tuple[str, ...]:
 
 
 QUESTION = Compared(
+    arms=ARMS,
     key="lossy",
     title="Lossy links",
     asks="a loss without congestion commands is an error of the channel, after which the window stays.",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from narrows.studies.reproduction.result import Claim
-from narrows_papers.acns.beyond.compare import ACNS, OFF, Case, Compared, arms_of, each
+from narrows_papers.acns.beyond.compare import ACNS, ARMS, OFF, arms_of, each
 from narrows_papers.frame.beyond import draw
+from narrows_papers.frame.beyond.compare import Case, Compared
 
 if TYPE_CHECKING:
     from narrows_papers.frame.beyond.question import Numbers, Results
@@ -65,6 +66,7 @@ def conclusion(results: Results) -> tuple[str, ...]:
 
 
 QUESTION = Compared(
+    arms=ARMS,
     key="priorities",
     title="Priority against age",
     asks="both count, with weights 0.8 and 0.2; which wins is not shown.",

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from narrows.studies.reproduction.result import Claim
 from narrows_papers.acns.beyond.compare import (
     ACNS,
+    ARMS,
     OFF,
-    Case,
-    Compared,
     arms_of,
     each,
     sends_as_much,
     shortens_trips,
     takes_losses,
 )
+from narrows_papers.frame.beyond.compare import Case, Compared
 
 if TYPE_CHECKING:
     from narrows_papers.frame.beyond.question import Results
@@ -60,6 +60,7 @@ def conclusion(results: Results) -> tuple[str, ...]:
 
 
 QUESTION = Compared(
+    arms=ARMS,
     key="queues",
     title="Small and large queues",
     asks="nothing on how large a queue must be.",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from narrows.studies.reproduction.result import Claim
-from narrows_papers.acns.beyond.compare import ACNS, GUARD, OFF, Case, Compared, each
+from narrows_papers.acns.beyond.compare import ACNS, ARMS, GUARD, OFF, each
 from narrows_papers.frame.beyond import draw
+from narrows_papers.frame.beyond.compare import Case, Compared
 
 if TYPE_CHECKING:
     from narrows_papers.frame.beyond.question import Results
@@ -58,6 +59,7 @@ def conclusion(results: Results) -> tuple[str, ...]:
 
 
 QUESTION = Compared(
+    arms=ARMS,
     key="routers",
     title="Routers without ACNS",
     asks="nothing on routers that do not take part; a loss without congestion commands is an error of the channel.",

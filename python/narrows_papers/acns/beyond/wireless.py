@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from narrows_papers.acns.beyond.compare import Case, Compared, each, sends_as_much, shortens_trips, takes_losses
+from narrows_papers.acns.beyond.compare import ARMS, each, sends_as_much, shortens_trips, takes_losses
+from narrows_papers.frame.beyond.compare import Case, Compared
 
 if TYPE_CHECKING:
     from narrows.studies.reproduction.result import Claim
@@ -39,6 +40,7 @@ def conclusion(results: Results) -> tuple[str, ...]:
 
 
 QUESTION = Compared(
+    arms=ARMS,
     key="wireless",
     title="A wireless cell",
     asks="ACNS is meant for wireless links too; none is shown.",
