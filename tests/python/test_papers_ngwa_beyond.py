@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,20 @@ from narrows.runs.simulated import run
 from narrows.studies.reproduction import reproduce
 from narrows_papers.frame.beyond.question import Results
 from narrows_papers.frame.beyond.window import Course
-from narrows_papers.ngwa.beyond import against, gigabit, idle, joins, over, parking_lot, rtts, syn, udp
+from narrows_papers.ngwa.beyond import (
+    against,
+    gigabit,
+    hosts,
+    idle,
+    joins,
+    options,
+    over,
+    parking_lot,
+    routers,
+    rtts,
+    syn,
+    udp,
+)
 from narrows_papers.ngwa.beyond.questions import QUESTIONS
 
 if TYPE_CHECKING:
@@ -26,10 +40,27 @@ if TYPE_CHECKING:
     from narrows.studies.reproduction.result import Reproduction
     from narrows_papers.frame.beyond.question import Key, Question
 
-EACH = pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: one.key)
+CASES = [question for question in QUESTIONS if question.key in ("routers", "hosts", "options")]
+"""Questions that compare cases of a scenario; the others calculate with values of their own."""
+
+OWN = [question for question in QUESTIONS if question not in CASES]
 
 
-@EACH
+@pytest.mark.parametrize("question", CASES, ids=lambda one: one.key)
+def test_the_setting_names_the_files_rates_and_queues(question: Question) -> None:
+    resolved = as_json(Scenario.from_file(question.file))
+    links = [link["forward"] for link in resolved["links"]]
+    rates = {float(one) for one in re.findall(r"([\d.]+) Mb/s", question.setting)}
+    queues = {float(one) for one in re.findall(r"([\d.]+) kB", question.setting)}
+    assert rates <= {link["rate_bps"] / 1e6 for link in links}
+    assert queues <= {link["queue"]["limit_bytes"] / 1e3 for link in links}
+    assert rates
+    assert queues
+    assert [float(one) for one in re.findall(r"to (\d+) s", question.setting)] == [resolved["duration_ns"] / 1e9]
+    assert re.findall(r"([\d]+) ms", question.setting) == [f"{2e-6 * sum(link['delay_ns'] for link in links):.0f}"]
+
+
+@pytest.mark.parametrize("question", OWN, ids=lambda one: one.key)
 def test_what_a_question_reckons_with_is_in_its_file(question: Question) -> None:
     """Rates, limits, round-trip times and segment sizes are also in the code, for formulas and descriptions."""
     code = import_module(question.measure.__module__)
@@ -247,6 +278,46 @@ def test_syns_and_a_gigabit_are_judged() -> None:
 
     assert holding(gigabit.QUESTION, gigabit_value) == [True] * 4
     assert holding(gigabit.QUESTION, lambda key, name: 1.0 if name == "jain" else gigabit_value(key, name))[2] is False
+
+
+def test_partial_deployment_is_judged() -> None:
+    def value(key: Key, name: str) -> float:
+        case, column = key
+        if name == "lost":
+            return {"off": 140.0, "6": 0.0 if case != "none" else 138.0}.get(column, 900.0)
+        return 1.0 if (case, column) == ("none", "8") else 9.0
+
+    assert holding(routers.QUESTION, value) == [True, True, True, False]
+    careless = holding(
+        routers.QUESTION, lambda key, name: 30.0 if (key, name) == (("second", "6"), "lost") else value(key, name)
+    )
+    assert careless == [False, True, True, False]
+    mended = holding(routers.QUESTION, lambda _key, name: 0.0 if name == "lost" else 9.0)
+    assert mended == [True, False, True, True]
+    shares = {"ours": 2.0, "other": 3.0, "lost_ours": 0.0, "lost_other": 9.0}
+    assert holding(hosts.QUESTION, lambda _key, name: shares.get(name, 100.0)) == [True, True, False]
+    assert holding(
+        hosts.QUESTION, lambda key, name: {"ours": 1.0, "rtt": 90.0 if key[1] == "6" else 100.0}.get(name, 3.0)
+    ) == [
+        False,
+        False,
+        True,
+    ]
+
+
+def test_middleboxes_are_judged() -> None:
+    def value(key: Key, name: str) -> float:
+        case, column = key
+        if name == "jain":
+            return 0.8 if (case, column) == ("copy", "6") else 0.99
+        if case.startswith("drop") and column != "off":
+            return 0.0
+        return 2.0 if (case, column) == ("strip", "8") else 9.0
+
+    assert holding(options.QUESTION, value) == [True, False, False, False]
+    assert holding(options.QUESTION, lambda _key, _name: 9.0) == [True] * 4
+    told = options.QUESTION.section(fabricated(options.QUESTION, value)).conclusion
+    assert "mode 8 delivers 2.00 Mb/s" in told[0]
 
 
 def test_a_window_counts_what_is_in_it() -> None:

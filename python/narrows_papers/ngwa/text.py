@@ -100,8 +100,8 @@ DECISIONS: tuple[tuple[str, str], ...] = (
 LINUX_CHOICES: tuple[tuple[str, str], ...] = (
     (
         "Queue in bytes",
-        "the paper counts 1700 bytes for a packet when it sets RED's limits; NGWA's routers count the same for each place "
-        "of their queues: 170 kB for 100 packets, 1700 kB for 1000. All queues but RED's are limited in packets.",
+        "the paper counts 1700 bytes for a packet when it sets RED's limits; NGWA's routers count the same for each "
+        "place of their queues: 170 kB for 100 packets, 1700 kB for 1000. All queues but RED's are limited in packets.",
     ),
     (
         "RED",

@@ -50,6 +50,7 @@ def arms_of(results: Results, cases: Mapping[str, Case]) -> list[str]:
 def each(results: Results, cases: Mapping[str, Case], name: str, columns: Sequence[str] = tuple(COLUMNS)) -> str:
     """Describe a quantity of every case that was run, arm by arm.
 
+    >>> from narrows_papers.frame.beyond.question import Results
     >>> each(Results({("a", "acns"): ({"lost": 3.0},), ("a", "off"): ({"lost": 2.0},)}), {"a": Case("A")}, "lost",
     ...      (OFF, ACNS))
     'A: 2.00 → 3.00'

@@ -25,7 +25,7 @@ TOTALS = (3, 5, 10, 20, 35, 50)
 
 EACH, DATA = "6-each", "8-data"
 COLUMNS = ("reno", "1", "2", "6", EACH, "8", DATA)
-"""No NGWA, some modes, mode 6 with receivers that acknowledge every segment at once, and mode 8 without marks on SYNs."""
+"""No NGWA, some modes, mode 6 with receivers that acknowledge each segment, and mode 8 without marks on SYNs."""
 
 ARM_LOOKS = LOOKS | {EACH: ("#4A4F57", 0, "diamond"), DATA: ("#4A4F57", 1, "circle")}
 ARM_TITLES = TITLES | {EACH: "mode 6, ACKs at once", DATA: "mode 8, data marked alone"}

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from narrows.report import style
+from narrows_papers.frame.beyond import draw
+from narrows_papers.frame.beyond.compare import Arms, Case
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from narrows.model.scenario import Override
     from narrows_papers.frame.beyond.draw import Look
+    from narrows_papers.frame.beyond.question import Results
 
 PAPER = "ngwa"
 """The paper whose questions these are."""
@@ -51,3 +56,30 @@ def changes(column: str) -> dict[str, Override]:
     ({'ngwa.mode': 5}, {'ngwa.enabled': False})
     """
     return dict(OFF) if column == "off" else {"ngwa.mode": int(column)}
+
+
+ARMS = Arms(
+    PAPER,
+    {"off": "without NGWA", "1": "mode 1", "6": "mode 6", "8": "mode 8"},
+    {column: changes(column) for column in ("off", "1", "6", "8")},
+    LOOKS | {"off": LOOKS["reno"]},
+)
+"""The arms of questions that compare cases: none, free bytes, flow division, and flow division without cwnd."""
+
+
+def keys_of(results: Results, cases: Mapping[str, Case]) -> list[str]:
+    """Keys of the cases that were run."""
+    return [key for key in cases if results.has((key, "6"))]
+
+
+def each(results: Results, cases: Mapping[str, Case], name: str, columns: Sequence[str] = ("off", "6")) -> str:
+    """Describe a quantity of every case that was run, arm by arm.
+
+    >>> from narrows_papers.frame.beyond.question import Results
+    >>> each(Results({("a", "6"): ({"lost": 3.0},), ("a", "off"): ({"lost": 2.0},)}), {"a": Case("A")}, "lost")
+    'A: 2.00 → 3.00'
+    """
+    return "; ".join(
+        f"{cases[key].title}: " + " → ".join(draw.told(results.of((key, column), name)) for column in columns)
+        for key in keys_of(results, cases)
+    )

@@ -1,10 +1,23 @@
-"""All questions, in the order of the paper's section 5."""
+"""All questions, in the order of the paper's section 5, and then those on deployment."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from narrows_papers.ngwa.beyond import against, gigabit, idle, joins, over, parking_lot, rtts, syn, udp
+from narrows_papers.ngwa.beyond import (
+    against,
+    gigabit,
+    hosts,
+    idle,
+    joins,
+    options,
+    over,
+    parking_lot,
+    routers,
+    rtts,
+    syn,
+    udp,
+)
 
 if TYPE_CHECKING:
     from narrows_papers.frame.beyond.question import Question
@@ -19,6 +32,9 @@ QUESTIONS: tuple[Question, ...] = (
     rtts.QUESTION,
     parking_lot.QUESTION,
     gigabit.QUESTION,
+    routers.QUESTION,
+    hosts.QUESTION,
+    options.QUESTION,
 )
 """All questions, in the order in which they are run and shown."""
 
@@ -32,5 +48,8 @@ WORK: dict[str, float] = {
     "rtts": 21,
     "parking-lot": 6,
     "gigabit": 30,
+    "routers": 10,
+    "hosts": 6,
+    "options": 12,
 }
 """Approximate relative duration of each question, for the progress bar."""
