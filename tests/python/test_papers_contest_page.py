@@ -349,8 +349,31 @@ def test_curves_in_a_terminal_are_as_high_as_their_values() -> None:
 
 
 def test_nearness_counts_every_cell_once_by_group() -> None:
-    rows = page.nearness(evaluation.compare(as_published()))
-    assert rows[0].cells == sum(row.cells for row in rows[3:]) == 450
+    rows = page.nearness(evaluation.readings(as_published(), published.read()))
+    assert rows[0].cells == sum(row.cells for row in rows[5:]) == 450
+
+
+@pytest.mark.parametrize(("by_row", "moved_cells"), [(False, 41), (True, 225 - 15 - 41)])
+def test_each_reading_assigns_every_cell_but_the_row_that_is_printed_twice(by_row: bool, moved_cells: int) -> None:
+    printed = published.read()
+    assigned = evaluation.assigned(printed, by_row=by_row)
+    assert len(assigned) == 437
+    assert {(one.table, one.of) for one in assigned} == {(2, "first"), (3, "second")}
+    starts = {(one.first, one.second) == (one.row, one.column) for one in assigned if one.table == 3}
+    assert starts == ({True, False} if by_row else {True})  # a variant against itself is the same by either
+    where = {one.name: one for one in assigned}
+    moved = [one for one in printed if one.name in where and one != where[one.name]]
+    assert len(moved) == moved_cells
+    assert by_row or all({"Vegas", "Hybla"} & {one.row, one.column} for one in moved)
+
+
+def test_the_readings_are_explained_in_three_sentences() -> None:
+    found = evaluation.readings(as_published(), published.read())
+    said = text.explained(found)
+    assert said.count(". ") == 2
+    for cells in (found.read, found.captioned, found.by_row):
+        assert str(evaluation.share(cells)) in said
+    assert evaluation.share(found.captioned).near < evaluation.share(found.read).near - 13
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from narrows.studies.reproduction.result import Cell
@@ -92,6 +92,48 @@ def compare(meetings: Mapping[tuple[str, str], Meeting], printed: Sequence[Print
         if found is not None:
             made.append(Compared(one, Cell.of(one.name, one.tpp, found, UNIT)))
     return made
+
+
+@dataclass(frozen=True)
+class Readings:
+    """The cells of both tables with our values, by three readings.
+
+    Attributes
+    ----------
+    read : sequence of Compared
+        As we read them: table 3 by row where its caption cannot hold.
+    captioned : sequence of Compared
+        By the captions, without the cells that no run can have.
+    by_row : sequence of Compared
+        The same with all of table 3 by row.
+    """
+
+    read: Sequence[Compared]
+    captioned: Sequence[Compared]
+    by_row: Sequence[Compared]
+
+
+def assigned(printed: Iterable[Printed], *, by_row: bool) -> list[Printed]:
+    """Return the cells by one rule for each table, without those that no run can have.
+
+    By the captions the row starts first and the column second, table 2 has the TPP of the row and table 3 that of the
+    column. With `by_row` the row of table 3 starts second. Hybla's row of table 2 repeats its column of table 3. Both
+    cannot hold, and the row is left out.
+    """
+
+    def of(one: Printed) -> Printed:
+        if one.table == 2:
+            return replace(one, first=one.row, second=one.column, of="first")
+        first, second = (one.column, one.row) if by_row else (one.row, one.column)
+        return replace(one, first=first, second=second, of="second")
+
+    return [of(one) for one in printed if not (one.slip == "repeated" and one.table == 2)]
+
+
+def readings(meetings: Mapping[tuple[str, str], Meeting], printed: Sequence[Printed]) -> Readings:
+    """Compare by all three readings."""
+    rules = [assigned(printed, by_row=by_row) for by_row in (False, True)]
+    return Readings(*(compare(meetings, cells) for cells in (printed, *rules)))
 
 
 def alone(meetings: Mapping[tuple[str, str], Meeting], variants: Iterable[str] = NAMES) -> list[Cell]:

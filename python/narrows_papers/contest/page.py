@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from narrows.studies.reproduction.result import Claim
-    from narrows_papers.contest.evaluation import Compared
+    from narrows_papers.contest.evaluation import Compared, Readings
     from narrows_papers.contest.experiment import Made
     from narrows_papers.contest.heat import Heat
     from narrows_papers.contest.measured import Meeting
@@ -53,7 +53,7 @@ class Shown:
 
     claims: Sequence[Claim]
     made: Made
-    compared: Sequence[Compared]
+    readings: Readings
     maps: Sequence[Maps]
     duels: Sequence[Duel]
     names: tuple[str, ...]
@@ -105,9 +105,12 @@ class Nearness:
     ns2_30: str
 
 
-def nearness(compared: Sequence[Compared]) -> list[Nearness]:
-    """Count the close cells: of all, by table, and by group of variants."""
-    groups: list[tuple[str, list[Compared]]] = [("All cells", list(compared))]
+def nearness(readings: Readings) -> list[Nearness]:
+    """Count the close cells: of all, by each reading, by table, and by group of variants."""
+    compared = readings.read
+    groups: list[tuple[str, list[Compared]]] = [("All cells, as we read them", list(compared))]
+    groups.append(("By the captions as printed", list(readings.captioned)))
+    groups.append(("The same with table 3 by row", list(readings.by_row)))
     groups += [(f"Table {table}", [one for one in compared if one.printed.table == table]) for table in (2, 3)]
     groups += [(title, [one for one in compared if one.group == key]) for key, title in GROUPS.items()]
     rows = []
@@ -179,8 +182,9 @@ def context(shown: Shown) -> dict[str, Any]:
         "cards": _cards(shown),
         "maps": {one.name: one for one in shown.maps},
         "legends": legends,
-        "nearness": nearness(shown.compared),
-        "beyond": beyond(shown.compared),
+        "nearness": nearness(shown.readings),
+        "readings": text.explained(shown.readings),
+        "beyond": beyond(shown.readings.read),
         "near": f"{NEAR_PERCENT:g}",
         "distances": {of: _distance(of, shown.made.meetings(of)) for of in shown.made.records},
         "runs": shown.made.runs,
@@ -238,9 +242,9 @@ def _pairs(duels: Sequence[Duel]) -> list[dict[str, Any]]:
 
 
 def _cards(shown: Shown) -> list[dict[str, str]]:
-    shares = evaluation.shares(shown.compared)
-    others = evaluation.share([one for one in shown.compared if one.group != "vegas"])
-    vegas = evaluation.share([one for one in shown.compared if one.group == "vegas"], VEGAS_PERCENT)
+    shares = evaluation.shares(shown.readings.read)
+    others = evaluation.share([one for one in shown.readings.read if one.group != "vegas"])
+    vegas = evaluation.share([one for one in shown.readings.read if one.group == "vegas"], VEGAS_PERCENT)
     holding = sum(claim.holds for claim in shown.claims)
 
     def card(what: str, one: evaluation.Share, note: str) -> dict[str, str]:

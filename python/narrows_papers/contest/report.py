@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from narrows.ownership import Claim
     from narrows.studies.reproduction.request import Request
     from narrows.studies.reproduction.result import Cell
-    from narrows_papers.contest.evaluation import Compared
+    from narrows_papers.contest.evaluation import Readings
     from narrows_papers.contest.experiment import Made
     from narrows_papers.contest.pair import Duel
 
@@ -68,7 +68,8 @@ class Contest(Report[Both]):
         runs, duels = made
         printed = published.read()
         limited, unlimited = (runs.meetings(of) for of in experiment.SETS)
-        compared = evaluation.compare(limited, printed)
+        readings = evaluation.readings(limited, printed)
+        compared = readings.read
         names = tuple(name for name in NAMES if any(name in both for both in limited))
         maps = page.maps(printed, compared, limited, unlimited, names)
         scenario = runs.plans["limited"].scenario
@@ -78,7 +79,7 @@ class Contest(Report[Both]):
             cells=(*(one.cell for one in compared), *evaluation.alone(unlimited, names)),
             claims=tuple(found),
             calibration=text.calibration(scenario),
-            text=text.headline(compared, found, runs.runs),
+            text=text.headline(readings, found, runs.runs),
             brief=True,
         )
 
@@ -94,9 +95,9 @@ class Contest(Report[Both]):
                 "contest-of-fifteen.html.j2",
                 "Fifteen variants in pairs: published beside measured – Narrows",
                 page.version(),
-                page.context(page.Shown(found, runs, compared, maps, duels, names)),
+                page.context(page.Shown(found, runs, readings, maps, duels, names)),
             ),
-            summary={"text": result.text, "calibration": result.calibration, **_identity(runs, compared)},
+            summary={"text": result.text, "calibration": result.calibration, **_identity(runs, readings)},
             command=command("contest", quick=asked.quick, runs=asked.runs),
             figures=[pair.figure(duel) for duel in duels],
             topology=Topology(
@@ -114,14 +115,19 @@ def _seeds(asked: Request) -> int:
     return asked.runs if asked.runs is not None else (experiment.QUICK_RUNS if asked.quick else experiment.RUNS)
 
 
-def _identity(made: Made, compared: list[Compared]) -> dict[str, Any]:
+def _identity(made: Made, readings: Readings) -> dict[str, Any]:
     return {
         "seed": made.plans["limited"].seed,
         "runs": made.runs,
         "total": made.total,
         "version": page.version(),
         "within_6_percent": {
-            key: {"near": one.near, "total": one.total} for key, one in evaluation.shares(compared).items()
+            key: {"near": one.near, "total": one.total}
+            for key, one in (
+                *evaluation.shares(readings.read).items(),
+                ("captions", evaluation.share(readings.captioned)),
+                ("table3_by_row", evaluation.share(readings.by_row)),
+            )
         },
         "digests": {of: joint_digest(one.digest for one in made.records[of]) for of in experiment.SETS},
     }

@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
     from narrows.model.scenario import Scenario
     from narrows.studies.reproduction.result import Claim
-    from narrows_papers.contest.evaluation import Compared
+    from narrows_papers.contest.evaluation import Compared, Readings
     from narrows_papers.contest.pair import Duel
 
 RENOS = ("NewReno", "Reno", "Sack")
 
 
-def headline(cells: Sequence[Compared], claims: Sequence[Claim], runs: int) -> str:
-    """Summarise in one paragraph what agrees and what does not."""
+def headline(readings: Readings, claims: Sequence[Claim], runs: int) -> str:
+    """Summarise in one paragraph what agrees and what does not, with the cells as read and by their captions."""
+    cells = readings.read
     shares = evaluation.shares(cells)
     vegas = evaluation.share([one for one in cells if one.group == "vegas"], VEGAS_PERCENT)
     seeds = f"{runs} seeds" if runs > 1 else "one seed"
@@ -34,8 +35,8 @@ def headline(cells: Sequence[Compared], claims: Sequence[Claim], runs: int) -> s
     theirs = evaluation.Share(*evidence.near(other, printed, NEAR_PERCENT))
     said = (
         f"Of the {every.total} published cells {every.near} ({100 * every.of_1:.0f} %) are within {NEAR_PERCENT:g} % "
-        f"of the printed value, over {seeds}; without Vegas {without}, and without Hybla too {others}. Of the cells "
-        f"with Vegas {vegas} are within {VEGAS_PERCENT:g} %. ns-2.35 itself, the paper's simulator, has {theirs} "
+        f"of the printed value, over {seeds}; by the captions as printed {evaluation.share(readings.captioned)}. "
+        f"Without Vegas they are {without}, and without Hybla too {others}. Of the cells with Vegas {vegas} are within {VEGAS_PERCENT:g} %. ns-2.35 itself, the paper's simulator, has {theirs} "
         f"within {NEAR_PERCENT:g} %. "
     )
     failing = [one.text for one in claims if not one.holds]
@@ -44,6 +45,22 @@ def headline(cells: Sequence[Compared], claims: Sequence[Claim], runs: int) -> s
     listed = "; ".join(f"“{text.split(' (')[0]}”" for text in failing)
     return (
         said + f"{len(failing)} of the {len(claims)} claims {'does' if len(failing) == 1 else 'do'} not hold: {listed}."
+    )
+
+
+def explained(readings: Readings) -> str:
+    """Explain the readings of the tables in three sentences, with the score of each."""
+    cells, captioned = readings.read, readings.captioned
+    moved = sum(one.printed.slip == "by_row" for one in cells)
+    left = len(cells) - len(captioned)
+    return (
+        "By the captions the row starts first, the column second, and tables 2 and 3 have the TPP of the first and of "
+        f"the second flow: {evaluation.share(captioned)} of the cells are then within {NEAR_PERCENT:g} %, without the "
+        f"{left} of Hybla's row in table 2, which repeats its column in table 3. As we read them, {moved} cells of "
+        "table 3 (Vegas's row and column, and Hybla's row) have the row's variant start second, because only then do "
+        f"both flows of a run carry together what the channel can: {evaluation.share(cells)}; with all of table 3 so, "
+        f"{evaluation.share(readings.by_row)}. Without Vegas and Hybla the readings are one and the same: "
+        f"{evaluation.shares(cells)['others']}."
     )
 
 
