@@ -36,8 +36,8 @@ def headline(readings: Readings, claims: Sequence[Claim], runs: int) -> str:
     said = (
         f"Of the {every.total} published cells {every.near} ({100 * every.of_1:.0f} %) are within {NEAR_PERCENT:g} % "
         f"of the printed value, over {seeds}; by the captions as printed {evaluation.share(readings.captioned)}. "
-        f"Without Vegas they are {without}, and without Hybla too {others}. Of the cells with Vegas {vegas} are within {VEGAS_PERCENT:g} %. ns-2.35 itself, the paper's simulator, has {theirs} "
-        f"within {NEAR_PERCENT:g} %. "
+        f"Without Vegas they are {without}, and without Hybla too {others}. Of the cells with Vegas {vegas} are "
+        f"within {VEGAS_PERCENT:g} %. ns-2.35 itself, the paper's simulator, has {theirs} within {NEAR_PERCENT:g} %. "
     )
     failing = [one.text for one in claims if not one.holds]
     if not failing:
