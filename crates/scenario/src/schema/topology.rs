@@ -33,7 +33,7 @@ pub(crate) static NODE: Table = Table {
                 ),
             ]),
             Need::Default("keep"),
-            "What a router that runs no scheme does to options of IPv4 headers, such as NGWA's: a middlebox.",
+            "What a router that runs no scheme does to options of IPv4 headers: a middlebox.",
         ),
         Field::new(
             "address",

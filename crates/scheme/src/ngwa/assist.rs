@@ -9,10 +9,10 @@ use narrows_wire::{Ip, Packet, TcpFlags};
 
 /// NGWA at one end of one connection (paper, sections 2.1, 2.3 and 4.2).
 ///
-/// As a receiver it takes the value of each segment that has one, a SYN too, smooths it if the mode says so, and bounds the window that it
-/// advertises: `W_a = min[W_b, W_max, W_ngwa]` (equation 2; `W_b` is what the connection itself would offer). As a
-/// sender it only keeps segments small enough to leave room for the option (section 4.2); the peer's window limits how
-/// much it sends.
+/// As a receiver it takes the value of each segment that has one, a SYN too, smooths it if the mode says so, and bounds
+/// the window that it advertises: `W_a = min[W_b, W_max, W_ngwa]` (equation 2; `W_b` is what the connection itself
+/// would offer). As a sender it only keeps segments small enough to leave room for the option (section 4.2); the peer's
+/// window limits how much it sends.
 ///
 /// # Choices
 /// - Nothing is negotiated: the paper has no handshake. If only one end knows NGWA, it caps its own window and keeps

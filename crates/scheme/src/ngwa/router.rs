@@ -14,8 +14,8 @@ const LONGEST: u64 = 65_535;
 /// An NGWA router (paper, sections 2 and 4.1).
 ///
 /// The node's value is the free bytes of the packet's queue, or with flow division `0.98 B_r / n_f` of the queue
-/// (equation 3). It is written into TCP segments over IPv4: all of them ([`Marks::All`], the paper's section 4.1), or those
-/// with payload. UDP and IPv6 pass unchanged. The router never drops a packet.
+/// (equation 3). It is written into TCP segments over IPv4: all of them ([`Marks::All`], the paper's section 4.1), or
+/// those with payload. UDP and IPv6 pass unchanged. The router never drops a packet.
 ///
 /// # Choices
 /// - Everything is done where the paper's module does it, when the packet leaves the queue ([`Stamp::Departure`]).
