@@ -74,7 +74,11 @@ mod tests {
                 let text = |kind: &CatalogueKind| match kind {
                     CatalogueKind::Number { unit, min, max, .. } => {
                         let n = if upper { max } else { min };
-                        Some(if unit == "s" { format!("{n} s") } else { n.to_string() })
+                        Some(match unit.as_str() {
+                            "s" => format!("{n} s"),
+                            "bytes" => format!("{n} B"),
+                            _ => n.to_string(),
+                        })
                     }
                     CatalogueKind::Choice { allowed, .. } => {
                         let mut words = allowed.iter().filter(|word| !word.contains(' '));

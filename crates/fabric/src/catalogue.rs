@@ -154,6 +154,9 @@ mod tests {
                     CatalogueKind::Number { unit, default, .. } if unit == "s" => {
                         assert_eq!(value("_ns").as_f64(), Some(default * 1e9), "{name}");
                     }
+                    CatalogueKind::Number { unit, default, .. } if unit == "bytes" => {
+                        assert_eq!(value("_bytes").as_f64(), Some(*default), "{name}");
+                    }
                     CatalogueKind::Number { default, .. } => assert_eq!(value("").as_f64(), Some(*default), "{name}"),
                     CatalogueKind::Switch { default } => assert_eq!(value("").as_bool(), Some(*default), "{name}"),
                     CatalogueKind::Choice { default, .. } if default == "none" => {
@@ -176,20 +179,24 @@ mod tests {
         let mut bounds = 0;
         for param in &row.params {
             let CatalogueKind::Number { unit, min, max, .. } = &param.kind else { continue };
-            let shown = |n: f64| if unit == "s" { format!("{n} s") } else { n.to_string() };
+            let shown = |n: f64| match unit.as_str() {
+                "s" => format!("{n} s"),
+                "bytes" => format!("{n} B"),
+                _ => n.to_string(),
+            };
             for inside in [*min, *max] {
                 with_scheme("ngwa", Some((&param.name, shown(inside)))).unwrap();
                 bounds += 1;
             }
             // One step beyond the bounds: alpha and flow_factor exclude 0, and alpha excludes 1.
             let step = if min.fract() > 0.0 { *min } else { 1.0 };
-            for (outside, no_bound) in [(min - step, false), (max + step, unit == "s")] {
+            for (outside, no_bound) in [(min - step, false), (max + step.max(max * 1e-9), unit == "s")] {
                 if !no_bound {
                     let refused = with_scheme("ngwa", Some((&param.name, shown(outside)))).unwrap_err();
                     assert!(refused.contains(&format!("ngwa.{}", param.name)), "{refused}");
                 }
             }
         }
-        assert_eq!(bounds, 10);
+        assert_eq!(bounds, 12);
     }
 }
