@@ -246,8 +246,9 @@ def test_queues_and_red_are_as_the_paper_sets_them() -> None:
         assert (red["min_threshold"], red["max_threshold"]) == (20_000 * times, 84_000 * times)
         assert (red["bytes_mode"], red["ecn"]) == (True, False)
         assert made["newreno"]["queue"]["limit_packets"] == packets
-        assert made["mode5"]["queue"]["limit_bytes"] == 170_000 * times
+        assert made["mode5"]["queue"] == made["newreno"]["queue"]
         assert made["mode5"]["rate_bps"] == 10_000_000
+    assert as_json(linux.scenario())["ngwa"]["packet_size_bytes"] == linux.PACKET_BYTES
 
 
 def test_the_search_has_every_point_once_and_the_scenario_among_them() -> None:

@@ -42,10 +42,12 @@ def test_counters_are_the_engines() -> None:
 def test_the_first_router_inserts_and_the_next_keeps_what_is_smaller(advised: Run) -> None:
     first, second = advised.routers
     segments = sum(flow.sent_packets - flow.lost_packets for flow in advised.flows)
-    # Packets that wait at the first router when the run ends have no option yet.
-    assert 0.9 * segments < first.inserted <= segments
+    # Packets that wait at the first router when the run ends have no option yet. SYNs and ACKs of SYNs have one.
+    assert 0.9 * segments < first.inserted <= segments + 10 * len(advised.flows)
     assert 0 < second.kept + second.lowered <= first.inserted
-    assert (second.inserted, first.full, first.malformed, first.unsupported, first.asked) == (0, 0, 0, 0, 0)
+    # ACKs meet the second router first.
+    assert 0 < first.kept + first.lowered <= second.inserted < first.inserted
+    assert (first.full, first.malformed, first.unsupported, first.asked) == (0, 0, 0, 0)
     assert advised.router("r2") is second
     with pytest.raises(InputError, match=r"router is 's1'; allowed: r1, r2"):
         advised.router("s1")
@@ -83,7 +85,7 @@ def test_the_terminal_tells_what_was_left_alone_and_why(advised: Run) -> None:
     text = printed(replace(advised, routers=(busy, advised.routers[1])))
     assert re.search(r"^NGWA +inserted +lowered +kept +no room +malformed +not possible *$", text, re.MULTILINE)
     assert len(re.findall(r"left alone", text)) == 3
-    assert re.search(r"^r1 +[\d,]+ +7 +0 +11 +13 +17 *$", text, re.MULTILINE)
+    assert re.search(r"^r1 +[\d,]+ +7 +[\d,]+ +11 +13 +17 *$", text, re.MULTILINE)
     assert max(map(len, text.splitlines())) <= 80
 
 

@@ -7,7 +7,7 @@ mod common;
 use common::{assert_conserved, delivered, path, run_seeded, run_text, scenario};
 use narrows_scheme::ngwa::codec::{Message, read};
 use narrows_sim::{Options, Outcome, run};
-use narrows_wire::{Ip, Packet, TcpFlags};
+use narrows_wire::{Ip, Packet};
 use pcap_file::pcapng::{Block, PcapNgReader};
 use proptest::prelude::*;
 use std::fs::File;
