@@ -2,11 +2,11 @@
 
 /// Treatment of IPv4 options by a router that runs no scheme: a middlebox.
 ///
-/// RFC 7126, section 3, describes why routers drop packets with options, and recommends against it. Fonseca et al.
-/// ("IP Options are not an option", 2005) measured that most paths of the Internet lose them.
+/// RFC 7126 describes what dropping packets with options costs, and what to filter instead. Fonseca et al. ("IP Options
+/// are not an option", 2005) measured where paths of the Internet lose them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IpOptions {
-    /// Forwards packets with their options, as RFC 1812, section 5.2.4, asks.
+    /// Forwards packets with their options, as RFC 1812 asks of options that a router does not know (section 4.2.2.1).
     #[default]
     Keep,
     /// Drops packets with options.

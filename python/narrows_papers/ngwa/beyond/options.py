@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from narrows_papers.frame.beyond.window import Window
 
 CASES: dict[str, Case] = {
-    "keep": Case("keeps options"),
+    "keep": Case("keeps them"),
     "strip": Case("strips them", {"nodes[2].ip_options": "strip"}),
-    "copy": Case("copies a flow's first", {"nodes[2].ip_options": "copy"}),
-    "drop": Case("drops packets with them", {"nodes[2].ip_options": "drop"}),
-    "drop-data": Case("the same, data marked alone", {"nodes[2].ip_options": "drop", "ngwa.marks": "data"}),
+    "copy": Case("copies the first", {"nodes[2].ip_options": "copy"}),
+    "drop": Case("drops packets", {"nodes[2].ip_options": "drop"}),
+    "drop-data": Case("drops, marked data", {"nodes[2].ip_options": "drop", "ngwa.marks": "data"}),
 }
 """What the middlebox does."""
 
@@ -100,7 +100,7 @@ QUESTION = Compared(
     end_s=60,
     claims=claims,
     conclusion=conclusion,
-    axis="The middlebox",
+    axis="What the middlebox does to options",
     more={"first": ("Mb/s", "First flow"), "second": ("Mb/s", "Second flow")},
     measure_more=measure,
 ).question()
