@@ -19,10 +19,10 @@ from tests.python.plainly import as_json
 from narrows.base.errors import InputError
 from narrows.model.scenario import Scenario
 from narrows.outcome import Batch
-from narrows.runs.simulated import Task, run_all
+from narrows.runs.simulated import Task, run, run_all
 from narrows.studies.reproduction import reproduce
 from narrows.studies.reproduction.result import Cell, Claim
-from narrows_papers.acns import evaluation, evidence, text, verification
+from narrows_papers.acns import ages, evaluation, evidence, text, verification
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -377,3 +377,40 @@ def test_the_verification_meets_every_claim_but_one() -> None:
     found = verification.collect(run_all(verification.tasks(seeds)), seeds)
     failing = [claim.text for claim in verification.claims(found) if not claim.holds]
     assert [text for text in failing if "worked off" not in text] == []
+
+
+def test_ages_are_of_the_oldest_flow() -> None:
+    starts = {"1": 0.0, "2": 15.0, "3": 30.0}
+    times = np.array([0.0, 10.0, 15.0, 30.0, 60.0])
+    assert ages.normalised(starts, "1", times).tolist()[1:] == [1.0] * 4
+    assert ages.normalised(starts, "2", times)[2:].tolist() == [0.0, 0.5, 0.75]
+    assert math.isnan(ages.normalised(starts, "2", times)[1])
+
+
+@pytest.mark.parametrize("formula", ages.FORMULAS)
+@pytest.mark.parametrize("dscp", [0, 26, 46, 63])
+def test_flows_are_held_where_their_weight_reaches_the_threshold(formula: str, dscp: int) -> None:
+    for age in (0.01, 0.3, 1.0):
+        occupancy = ages.held_from(formula, age, dscp)
+        if formula == "dcnet2013":
+            parts = 0.8 * dscp / 63 + 0.2 / age
+        else:
+            parts = (0.8 * 63 / dscp if dscp else math.inf) + 0.2 * age
+        if math.isnan(occupancy):
+            assert 1 / parts < 0.95, "the fullest queue does not reach it"
+        else:
+            assert occupancy / parts == pytest.approx(0.95)
+
+
+def test_by_the_thesis_no_flow_of_the_papers_is_ever_held() -> None:
+    """Routers that compute by `thesis2013` write nothing, and give what no router gives, to the packet."""
+    scenario = Scenario.from_file(evaluation.folder() / "scenario.toml")
+    printed, none = (
+        run(scenario.with_overrides(change)) for change in ({"acns.formula": "thesis2013"}, {"acns.routers": "[]"})
+    )
+    assert sum(one.wrote_freeze + one.wrote_fallback for one in printed.routers) == 0
+    assert [flow.lost_packets for flow in printed.flows] == [flow.lost_packets for flow in none.flows]
+    dscps = {flow.dscp for flow in scenario.resolved.flows if flow.tcp is not None}
+    assert dscps == {0, 26, 46}
+    assert all(math.isnan(ages.held_from("thesis2013", age, dscp)) for dscp in dscps for age in np.linspace(0, 1, 50))
+    assert any(math.isfinite(ages.held_from("dcnet2013", 1.0, dscp)) for dscp in dscps)
