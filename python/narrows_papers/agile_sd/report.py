@@ -9,7 +9,7 @@ from narrows.model.scenario import Scenario
 from narrows.ownership import AGILE_SD
 from narrows.report import network
 from narrows.studies.reproduction.result import Reproduction
-from narrows_papers.agile_sd import cells, execute, figures, page, text
+from narrows_papers.agile_sd import cells, execute, factor, figures, page, text
 from narrows_papers.agile_sd.arms import scenario
 from narrows_papers.agile_sd.claimed import decide
 from narrows_papers.agile_sd.data import Data
@@ -48,6 +48,7 @@ class AgileSd(Report[Data]):
     def contents(self, made: Data, asked: Request) -> Contents:  # noqa: ARG002 - existing runs say what was asked for
         """Compare with the published figures."""
         compared = tuple(cells.cells(made))
+        factors = factor.traces()
         found = decide(made)
         plain = as_run("together", made.flows)
         result = Reproduction(
@@ -67,7 +68,7 @@ class AgileSd(Report[Data]):
                 "agile-sd.html.j2",
                 "Agile-SD: published beside measured – Narrows",
                 made.version,
-                page.context(made, found),
+                page.context(made, found) | factor.context(factors),
             ),
             summary={
                 "text": result.text,
@@ -80,7 +81,7 @@ class AgileSd(Report[Data]):
                 "with_sack": [{"text": one.text, "holds": one.holds, "measured": one.measured} for one in found.sack],
             },
             command=text.command(made),
-            figures=figures.all_of(made),
+            figures=[*figures.all_of(made), *factor.figures(factors)],
             topology=Topology(network.of(plain), text.title(made.flows)),
             files={f"{name}.toml": as_run(name, made.flows).to_toml() for name in page.SCENARIO_FILES},
         )
