@@ -22,7 +22,7 @@ from narrows.outcome import Batch
 from narrows.runs.simulated import Task, run, run_all
 from narrows.studies.reproduction import reproduce
 from narrows.studies.reproduction.result import Cell, Claim
-from narrows_papers.acns import ages, evaluation, evidence, text, verification
+from narrows_papers.acns import ages, decisions, evaluation, evidence, text, verification
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -414,3 +414,20 @@ def test_by_the_thesis_no_flow_of_the_papers_is_ever_held() -> None:
     assert dscps == {0, 26, 46}
     assert all(math.isnan(ages.held_from("thesis2013", age, dscp)) for dscp in dscps for age in np.linspace(0, 1, 50))
     assert any(math.isfinite(ages.held_from("dcnet2013", 1.0, dscp)) for dscp in dscps)
+
+
+def test_decisions_over_time_are_those_of_the_run() -> None:
+    found = decisions.made()
+    drawn = decisions.figure(found)
+    flows, command, trend, _ = drawn.panels
+    whole = np.sum([line.y for line in flows.lines], axis=0)
+    assert whole[-1] == 3, "flows by command are all flows"
+    named = {line.name: line for line in command.lines}
+    assert set(named["TCP #1"].y[np.isfinite(named["TCP #1"].y)]) == {1, 2, 3}
+    assert [line.name for line in trend.lines[-2:]] == ["th_L1", "th_L2"]
+    judged = decisions.verdicts(found)
+    counted = sum(judged[name][-1] for name in decisions.VERDICTS)
+    # A verdict is on a loss that a sender noticed; a burst of lost packets is one.
+    lost = sum(found.flow(f"tcp{flow}").lost_packets for flow in evaluation.FLOWS)
+    assert 0 < counted <= lost
+    assert all((np.diff(judged[name]) >= 0).all() for name in decisions.VERDICTS)

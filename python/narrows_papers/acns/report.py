@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from narrows.report import network
 from narrows.studies.reproduction.request import command
 from narrows.studies.reproduction.result import Reproduction
-from narrows_papers.acns import ages, evaluation, evidence, figures, page, text, verification
+from narrows_papers.acns import ages, decisions, evaluation, evidence, figures, page, text, verification
 from narrows_papers.frame.execute import Runs
 from narrows_papers.frame.report import Contents, Page, Simulated, Topology
 
@@ -75,6 +75,7 @@ class Acns(Simulated[Made]):
             command=command("acns", quick=asked.quick, runs=asked.runs),
             figures=[
                 *figures.of_evaluation(evaluated),
+                decisions.figure(decisions.made()),
                 *ages.of_evaluation(evaluated),
                 figures.of_comparison(cells),
                 *figures.of_verification(verified),
