@@ -431,3 +431,11 @@ def test_decisions_over_time_are_those_of_the_run() -> None:
     lost = sum(found.flow(f"tcp{flow}").lost_packets for flow in evaluation.FLOWS)
     assert 0 < counted <= lost
     assert all((np.diff(judged[name]) >= 0).all() for name in decisions.VERDICTS)
+
+
+def test_what_the_figures_reckon_with_is_the_scenarios() -> None:
+    acns = as_json(Scenario.from_file(evaluation.folder() / "scenario.toml"))["acns"]
+    assert (acns["priority_weight"], acns["age_weight"], acns["p_max"]) == (ages.V_P, ages.V_A, ages.P_MAX)
+    assert acns["freeze_threshold"] == ages.FREEZE
+    assert (acns["loss_fallback_threshold"], acns["loss_decrease_threshold"]) == decisions.THRESHOLDS
+    assert decisions.ROUTER in acns["routers"]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.python.plainly import as_json
 
 from narrows_papers.agile_sd import factor
+from narrows_papers.agile_sd.arms import scenario
 
 
 @pytest.fixture(scope="module")
@@ -52,3 +54,11 @@ def test_the_figures_and_the_table_have_every_factor(found: dict[int, factor.Tra
     shown = factor.context(found)
     assert [row[:2] for row in shown["epochs"]] == [("1", "80.0"), ("2", "63.3"), ("3", "48.9"), ("4", "41.7")]
     assert shown["epoch_gap"] == "12.6"
+
+
+def test_what_the_figures_reckon_with_is_the_scenarios() -> None:
+    base = scenario("one-flow").with_overrides(factor.OVERRIDES)
+    resolved = as_json(base)
+    (flow,) = resolved["flows"]
+    assert flow["tcp"]["mss_bytes"] == factor.MSS_BYTES
+    assert flow["tcp"]["cc_params"]["lambda_max"] == factor.DEFAULT

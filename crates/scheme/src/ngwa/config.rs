@@ -54,7 +54,7 @@ pub enum Marks {
     /// brings the value to the receiver before it offers its first window.
     #[default]
     All,
-    /// Segments with payload alone. Headers stay short, but nobody knows a flow's share before its first data arrive.
+    /// Only segments with payload. Headers stay short, but a flow's share is unknown until its first data segment.
     Data,
 }
 

@@ -29,7 +29,7 @@ const LONGEST: u64 = 65_535;
 ///   bring it back.
 /// - A queue whose limit is in packets counts [`packet_size`](NgwaConfig::packet_size) for each place: its total is
 ///   that times the limit, and its free bytes that times the places that are free, however long the waiting packets
-///   are. The paper has queues of 100 and 1000 packets (section 5.1) and does not say how they become bytes.
+///   are. The paper has queues of 100 and 1000 packets (section 4.3) and does not say how they become bytes.
 /// - A segment over IPv6, or one that the option would make longer than IPv4 allows, passes and counts as
 ///   `unsupported`.
 #[derive(Debug)]

@@ -54,6 +54,26 @@ class Arms:
     looks: Mapping[str, Look]
 
 
+BY_KIND: dict[str, tuple[str, str]] = {
+    "ours": ("Mb/s", "Flow with it"),
+    "other": ("Mb/s", "Flow without"),
+    "lost_ours": ("packets", "Lost, with"),
+    "lost_other": ("packets", "Lost, without"),
+}
+"""Quantities of questions in which flows with the scheme, `ours`, meet flows without it, `other`: per flow."""
+
+
+def by_kind(at: Window) -> Numbers:
+    """Measure goodput and losses of a flow of either kind."""
+    ours, other = at.course.flows("ours"), at.course.flows("other")
+    return {
+        "ours": at.goodput(*ours) / len(ours),
+        "other": at.goodput(*other) / len(other),
+        "lost_ours": at.lost(*ours) / len(ours),
+        "lost_other": at.lost(*other) / len(other),
+    }
+
+
 @dataclass(frozen=True)
 class Case:
     """A variant of the scenario: its title, and its overrides besides those of the arm."""

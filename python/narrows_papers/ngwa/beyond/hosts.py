@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from narrows.studies.reproduction.result import Claim
 from narrows_papers.frame.beyond import draw
-from narrows_papers.frame.beyond.compare import Case, Compared
+from narrows_papers.frame.beyond.compare import BY_KIND, Case, Compared, by_kind
 from narrows_papers.ngwa.beyond.modes import ARMS, each, keys_of
 
 if TYPE_CHECKING:
-    from narrows_papers.frame.beyond.question import Numbers, Results
-    from narrows_papers.frame.beyond.window import Window
+    from narrows_papers.frame.beyond.question import Results
 
 FLOWS = 4
 
@@ -19,17 +18,6 @@ CASES: dict[str, Case] = {
     str(n): Case(f"{n} of {FLOWS}", {"flows.ours.copies": n, "flows.other.copies": FLOWS - n}) for n in (1, 2, 3)
 }
 """How many of the flows have receivers with NGWA."""
-
-
-def measure(at: Window) -> Numbers:
-    """Measure goodput and losses of a flow of either kind."""
-    ours, other = at.course.flows("ours"), at.course.flows("other")
-    return {
-        "ours": at.goodput(*ours) / len(ours),
-        "other": at.goodput(*other) / len(other),
-        "lost_ours": at.lost(*ours) / len(ours),
-        "lost_other": at.lost(*other) / len(other),
-    }
 
 
 def claims(results: Results) -> tuple[Claim, ...]:
@@ -88,12 +76,7 @@ QUESTION = Compared(
     claims=claims,
     conclusion=conclusion,
     axis="Receivers with NGWA",
-    more={
-        "ours": ("Mb/s", "Flow with NGWA"),
-        "other": ("Mb/s", "Flow without"),
-        "lost_ours": ("packets", "Lost, with"),
-        "lost_other": ("packets", "Lost, without"),
-    },
-    measure_more=measure,
+    more=BY_KIND,
+    measure_more=by_kind,
 ).question()
 """The question."""

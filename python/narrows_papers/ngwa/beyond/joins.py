@@ -28,7 +28,7 @@ COLUMNS = ("reno", "1", "2", "6", EACH, "8", DATA)
 """No NGWA, some modes, mode 6 with receivers that acknowledge each segment, and mode 8 without marks on SYNs."""
 
 ARM_LOOKS = LOOKS | {EACH: ("#4A4F57", 0, "diamond"), DATA: ("#4A4F57", 1, "circle")}
-ARM_TITLES = TITLES | {EACH: "mode 6, ACKs at once", DATA: "mode 8, data marked alone"}
+ARM_TITLES = TITLES | {EACH: "mode 6, ACKs at once", DATA: "mode 8, only data marked"}
 """Looks and titles of the modes, and of the arm that is this question's own."""
 
 THERE = ("there-1", "there-2")
@@ -158,7 +158,7 @@ def claims(results: Results, totals: Sequence[int]) -> tuple[Claim, ...]:
             "; ".join(f"{total} flows, {window_bytes(total):,.0f} B: {draw.share(used[total])}" for total in totals),
         ),
         Claim(
-            "A SYN with the value spares packets: mode 8 loses no more than where data are marked alone",
+            "A SYN with the value spares packets: mode 8 loses no more than where only data are marked",
             all(a <= b for a, b in zip(values("8", "join_lost"), values(DATA, "join_lost"), strict=True)),
             "; ".join(
                 f"{total} flows: {results.mean(('8', str(total)), 'join_lost'):.0f} and "
@@ -193,7 +193,7 @@ def conclusion(results: Results, totals: Sequence[int]) -> tuple[str, ...]:
         f"The old flows are down to their new share after {span(settle)} in mode 6, after {span(reno)} without NGWA. "
         "The right edge of a window never moves left, so that what was granted before is still sent. Newcomers know "
         f"their share before they send, because their SYN carries it. With {top} flows mode 6 loses {lost('6')} "
-        f"packets at the join, mode 8 loses {lost('8')} and Reno {lost('reno')}. Where routers write into data alone, "
+        f"packets at the join, mode 8 loses {lost('8')} and Reno {lost('reno')}. Where routers write only into data, "
         f"mode 8 loses {lost(DATA)}: a newcomer begins with all that the SYN-ACK offers (65,535 bytes)."
     ]
     used, without = results.mean(("6", top), "stay_used"), results.mean(("reno", top), "stay_used")

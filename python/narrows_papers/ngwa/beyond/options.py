@@ -74,7 +74,7 @@ def conclusion(results: Results) -> tuple[str, ...]:
         "A box that strips options makes a flow its base variant in modes with a congestion window, and lets it "
         f"collapse in the others: mode 8 delivers {told('strip', '8', 'goodput')} Mb/s and loses "
         f"{told('strip', '8', 'lost')} packets. A box that drops packets with options ends every flow behind a router "
-        "with NGWA: the SYN has the option, so that no connection opens. Where routers write into data alone, "
+        "with NGWA: the SYN has the option, so that no connection opens. Where routers write only into data, "
         "connections open and no data arrive. NGWA has no fallback, because its routers add the option: hosts cannot "
         "leave it out."
     ]

@@ -59,7 +59,7 @@ class Record:
     used : float or None
         Utilisation of the middle link over the whole run, in [0, 1].
     options : float or None
-        Number of data segments from whose option a receiver took a window, over all flows.
+        Number of segments from whose option a receiver took a window, over all flows.
     digest : str
         Digest of the run.
     doubts : tuple of str
