@@ -42,7 +42,8 @@ def test_counters_are_the_engines() -> None:
 def test_the_first_router_inserts_and_the_next_keeps_what_is_smaller(advised: Run) -> None:
     first, second = advised.routers
     segments = sum(flow.sent_packets - flow.lost_packets for flow in advised.flows)
-    # Packets that wait at the first router when the run ends have no option yet. A SYN and the last ACK of a handshake have one.
+    # Packets that wait at the first router when the run ends have no option yet. A SYN and the last ACK of a handshake
+    # have one.
     assert 0.9 * segments < first.inserted <= segments + 2 * len(advised.flows)
     assert 0 < second.kept + second.lowered <= first.inserted
     # ACKs meet the second router first.
