@@ -178,8 +178,15 @@ def test_a_reproduction_has_the_promised_shape() -> None:
     cell = {"type": "object", "properties": keys, "required": list(keys), "additionalProperties": False}
     claim = {
         "type": "object",
-        "properties": {"text": {"type": "string"}, "holds": {"type": "boolean"}, "measured": {"type": "string"}},
-        "required": ["text", "holds", "measured"],
+        "properties": {
+            "text": {"type": "string"},
+            "holds": {"type": "boolean"},
+            "verdict": {"enum": ["holds", "differs", "undecided"]},
+            "measured": {"type": "string"},
+            "rule": {"type": "string"},
+            "runs": {"type": ["integer", "null"]},
+        },
+        "required": ["text", "holds", "verdict", "measured", "rule", "runs"],
         "additionalProperties": False,
     }
     jsonschema.validate(

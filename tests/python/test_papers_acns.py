@@ -169,7 +169,7 @@ def test_the_headline_names_what_does_not_hold(arms: evaluation.Evaluation) -> N
     cells = evaluation.cells(arms, evaluation.Published.read())
     claims = [Claim("the sky is green", False, ""), Claim("water is wet", True, "")]
     said = text.headline(cells, claims, 2, [])
-    assert "1 of the 2 claims" in said
+    assert "hold in our runs: 1 of 2 (" in said
     assert "“the sky is green”" in said
     assert "water is wet" not in said
 

@@ -264,8 +264,8 @@ def test_the_headline_counts_claims_and_names_few() -> None:
     one, other = Claim("the sky is green", False, ""), Claim("water is wet", True, "")
     on_linux = Claim("it is fast (window of 64 KB)", False, "")
     said = text.headline(made_windows(), as_published(), [one, other, on_linux], [], published())
-    assert "1 of 2 claims" in said
-    assert "0 of 1 of its Linux" in said
+    assert "hold here: 1 of 2;" in said
+    assert "Linux section, in simulation: 0 of 1;" in said
     assert "“the sky is green”" in said
     assert "47,530" in said
     assert "none in modes 5 to 8" in said

@@ -33,7 +33,7 @@ def test_the_contract_has_these_keys_and_plain_numbers() -> None:
     made = Reproduction(
         "acns",
         (Cell("a", 1.0, math.nan, 0.5, math.inf, "s"),),
-        (Claim("said", False, "2 of 3"),),
+        (Claim("said", False, "2 of 3", "in all", 4),),
         {"link": "3 Mb/s"},
         "text",
     )
@@ -42,7 +42,16 @@ def test_the_contract_has_these_keys_and_plain_numbers() -> None:
         "format": 1,
         "paper": "acns",
         "cells": [{"name": "a", "published": 1.0, "measured": None, "low": 0.5, "high": None, "unit": "s"}],
-        "claims": [{"text": "said", "holds": False, "measured": "2 of 3"}],
+        "claims": [
+            {
+                "text": "said",
+                "holds": False,
+                "verdict": "undecided",
+                "measured": "2 of 3",
+                "rule": "in all",
+                "runs": 4,
+            }
+        ],
     }
 
 

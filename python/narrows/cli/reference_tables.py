@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from narrows.studies.reproduction.result import Reproduction
     from narrows.studies.validation import Validation
 
+VERDICT_STYLES = {"holds": "green", "differs": "red", "undecided": "yellow"}
+"""Colour of a claim's verdict."""
+
 
 def print_reproduction(made: Reproduction) -> None:
     """Print published beside measured values, and which claims hold.
@@ -40,7 +43,7 @@ def print_reproduction(made: Reproduction) -> None:
     if cells:
         _print_cells(cells, out)
     for claim in content["claims"]:
-        mark = Text("holds  ", style="green") if claim["holds"] else Text("differs", style="red")
+        mark = Text(f"{claim['verdict']:9}", style=VERDICT_STYLES[claim["verdict"]])
         measured = claim.get("measured")
         told = measured if isinstance(measured, str) else number(measured)
         out.print(Text.assemble(mark, "  ", claim["text"], (f"  ({told})", "dim")))

@@ -174,17 +174,32 @@ def claims(evaluation: Evaluation) -> list[Claim]:
             "Without ACNS the oldest flow sends the most: #1 > #2 > #3",
             falling(sent["without"]),
             f"{said(f'{v:.2f}' for v in sent['without'])} MB; so in {in_order('without', falling)} of {runs} runs",
+            rule="means strictly in this order, by any amount",
         ),
         Claim(
             "With ACNS the order is turned round, by priority and youth: #3 > #2 > #1",
             rising(sent["acns"]),
             f"{said(f'{v:.2f}' for v in sent['acns'])} MB; so in {in_order('acns', rising)} of {runs} runs",
+            rule="means strictly in this order, by any amount",
         ),
         Claim(
-            "With ACNS the TCP flows send at least 30 % more data (published: 44.0 %)", data.mean >= 30, percent(data)
+            "With ACNS the TCP flows send at least 30 % more data (published: 44.0 %)",
+            data.mean >= 30,
+            percent(data),
+            rule="one-sided: mean change at least +30 %",
         ),
-        Claim("With ACNS the mean RTT falls (published: -7.1 %)", rtt.mean < 0, percent(rtt)),
-        Claim("With ACNS losses fall by at least 90 % (published: 236 to 2)", lost.mean <= -90, percent(lost)),
+        Claim(
+            "With ACNS the mean RTT falls (published: -7.1 %)",
+            rtt.mean < 0,
+            percent(rtt),
+            rule="one-sided: mean change below zero, by any amount",
+        ),
+        Claim(
+            "With ACNS losses fall by at least 90 % (published: 236 to 2)",
+            lost.mean <= -90,
+            percent(lost),
+            rule="one-sided: mean change at most -90 %",
+        ),
     ]
 
 

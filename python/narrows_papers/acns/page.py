@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from narrows.report import network as networks
 from narrows.report import style, tables
-from narrows.studies.reproduction.result import Cell
+from narrows.studies.reproduction.result import Cell, tally
 from narrows_papers.acns import evidence, text, verification
 from narrows_papers.acns.evaluation import ARMS, FLOWS, Evaluation, change
 from narrows_papers.acns.figures import TITLES
@@ -207,7 +207,6 @@ def _baselines(result: Reproduction) -> list[dict[str, object]]:
 
 def _cards(result: Reproduction, shown: Sequence[Change]) -> list[dict[str, str]]:
     by_title = {change.title: change for change in shown}
-    holding = sum(claim.holds for claim in result.claims)
 
     def card(what: str, title: str) -> dict[str, str]:
         change = by_title[title]
@@ -219,7 +218,7 @@ def _cards(result: Reproduction, shown: Sequence[Change]) -> list[dict[str, str]
         card("Lost packets", "Packets lost by the TCP flows"),
         {
             "what": "Claims that hold",
-            "value": f"{holding} of {len(result.claims)}",
+            "value": tally(result.claims),
             "note": "each listed below with its figures",
         },
     ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from narrows.report import network
 from narrows.studies.reproduction.request import command
-from narrows.studies.reproduction.result import Reproduction
+from narrows.studies.reproduction.result import Reproduction, on_runs
 from narrows_papers.acns import ages, decisions, evaluation, evidence, figures, page, text, verification
 from narrows_papers.frame.execute import Runs
 from narrows_papers.frame.report import Contents, Page, Simulated, Topology
@@ -48,7 +48,10 @@ class Acns(Simulated[Made]):
         ((evaluated, verified),) = made
         scenario = evaluated.acns.scenario
         cells = evaluation.cells(evaluated, evaluation.Published.read())
-        claims = [*evaluation.claims(evaluated), *verification.claims(verified)]
+        claims = [
+            *on_runs(evaluation.claims(evaluated), len(evaluated.acns.runs)),
+            *on_runs(verification.claims(verified), len(verified.seeds)),
+        ]
         result = Reproduction(
             paper="acns",
             cells=tuple(cells),

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from narrows.report import style
+from narrows.studies.reproduction.result import tally
 from narrows_papers.frame.calibration import jitter_in_words, link_in_words, tcp_in_words
 
 if TYPE_CHECKING:
@@ -219,15 +220,13 @@ def headline(cells: Sequence[Cell], claims: Sequence[Claim], runs: int, variatio
     by_name = {cell.name: cell for cell in cells}
     data, rtt = by_name["change/sent/total"], by_name["change/rtt_mean/total"]
     before, after = by_name["without/lost/total"], by_name["acns/lost/total"]
-    holding = sum(claim.holds for claim in claims)
-    failing = [claim for claim in claims if not claim.holds]
+    failing = [claim for claim in claims if claim.verdict == "differs"]
     plain = [cell for cell in cells if not cell.name.startswith("change/")]
     off = _by_distance(plain)
     far = [cell for _, cell in reversed(off) if not close(cell)]
     runs_said = f"{runs} per arm, the same calibration and the same seeds in both" if runs > 1 else "one per arm"
     parts = [
-        f"{holding} of the {len(claims)} claims of the papers hold in our runs ({runs_said}); what the papers leave "
-        "open "
+        f"Claims of the papers that hold in our runs: {tally(claims)} ({runs_said}); what the papers leave open "
         "was calibrated with these claims in view.",
         f"With ACNS the three TCP flows send {_more(data.measured)} data (published: {_more(data.published)}), their "
         "mean "

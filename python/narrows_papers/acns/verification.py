@@ -308,21 +308,25 @@ def claims(verification: Verification) -> list[Claim]:
             "Without feedback the congestion that begins near sample 20 does not end until flows die near sample 40",
             begin is not None and end is not None and 16 <= begin <= 24 and 36 <= end <= 44,
             f"C = 3 for at least {level:.1f} flows from sample {begin} to sample {end}",
+            rule="two-sided: begins in samples 16 to 24, ends in 36 to 44",
         ),
         Claim(
             "With feedback the number of flows at C = 3 peaks near sample 30, at most half as high as without",
             25 <= peak <= 35 and height <= highest / 2,
             f"peak of {height:.1f} flows at sample {peak} (without feedback {highest:.1f})",
+            rule="two-sided: peak in samples 25 to 35, at most half as high",
         ),
         Claim(
             "With feedback that peak is worked off before flows die (half gone at least three samples earlier)",
             halved <= silent_halved - 3,
             f"down to half at sample {halved} (without feedback at sample {silent_halved})",
+            rule="at least three samples earlier",
         ),
         Claim(
             "With all priorities 0 far more flows are at C = 2 and C = 3 in samples 1 to 25 (at least twice as many)",
             freeze[0] >= 2 * freeze[1] and fallback[0] >= 2 * fallback[1],
             f"C = 2: {freeze[0] / 25:.2f} flows on average against {freeze[1] / 25:.2f}; "
             f"C = 3: {fallback[0] / 25:.2f} against {fallback[1] / 25:.2f}",
+            rule="both means at least twice as large",
         ),
     ]

@@ -76,6 +76,7 @@ def _best(runs: Runs, scenario: str, *, most: bool = False) -> Iterable[Claim]:
         2 * len(behind) < len(points) if most else not behind,
         f"in {len(points) - len(behind)} of {len(points)} points of buffer and packet error rate; least lead "
         f"{worst[0]:+.1f} points of utilisation, at {worst[1][0]} packets and a rate of {per_in_words(worst[1][1])}",
+        rule=f"mean utilisation above both others, by any amount, at {'most' if most else 'all'} points",
     )
 
 
@@ -113,6 +114,7 @@ def _gain(runs: Runs, scenario: str) -> Claim:
             f"{gain:.0f} points over {BY_NAME[arm].title} ({buffer} packets, {per_in_words(per)})"
             for arm, (gain, buffer, per) in found.items()
         ),
+        rule="two-sided: the larger of the two largest gains within 10 points of the published",
     )
 
 
@@ -127,6 +129,7 @@ def _insensitive(runs: Runs) -> Claim:
         left["agile_sd"] > max(left[arm] for arm in OTHERS),
         f"of the throughput without errors is left at {per_in_words(most)}, mean over buffers: "
         + ", ".join(f"{BY_NAME[arm].title} {100 * share:.0f} %" for arm, share in left.items()),
+        rule="Agile-SD's mean share strictly above both others'",
     )
 
 
@@ -144,6 +147,7 @@ def _compound_over_cubic(runs: Runs) -> Claim:
         "With packet errors Compound is better than CUBIC in most cases (one flow)",
         2 * above > len(points),
         f"in {above} of {len(points)} points",
+        rule="mean utilisation strictly above, in more than half of the points",
     )
 
 
@@ -163,6 +167,7 @@ def _small_buffers(runs: Runs) -> Claim:
         f"over both ({SCENARIO_TITLES[STAIRCASE]}, at every packet error rate, within {NEAR_POINTS:.0f})",
         all(least - NEAR_POINTS <= gain <= most + NEAR_POINTS for gain in found.values()),
         _gains(found),
+        rule="two-sided: each mean gain, paired by seed, in the range widened by 5 points",
     )
 
 
@@ -186,6 +191,7 @@ def _near_zero(runs: Runs) -> Claim:
         f"Flows together gain most where the buffer is near zero (lead at {SMALLEST} packets, no packet errors)",
         leads[SMALLEST] >= max(leads.values()),
         _gains(gains) + "; lead " + ", ".join(f"{lead:+.1f} at {buffer}" for buffer, lead in leads.items()),
+        rule="the mean lead is largest at the smallest buffer",
     )
 
 
@@ -201,6 +207,7 @@ def _shares(runs: Runs) -> Iterable[Claim]:
         "points)",
         abs(largest[0] - large) <= NEAR_POINTS,
         f"{largest[0]:.1f} % at {largest[1]} packets, {per_in_words(largest[2])}",
+        rule="two-sided: the largest mean within 5 points",
     )
     buffer = runs.buffers[-1]
     tops = {arm: max(runs.mean("utilisation", STAIRCASE, buffer, arm, per) for per in runs.pers) for arm in OTHERS}
@@ -208,6 +215,7 @@ def _shares(runs: Runs) -> Iterable[Claim]:
         f"while the others do not exceed {large:.0f} % with a large buffer ({buffer} packets)",
         all(value <= large for value in tops.values()),
         ", ".join(f"{BY_NAME[arm].title} {value:.1f} %" for arm, value in tops.items()),
+        rule="one-sided, without tolerance: the largest mean of each",
     )
     small = told.the("utilisation_small", "agile_sd")
     ours = runs.mean("utilisation", STAIRCASE, SMALLEST, "agile_sd")
@@ -215,6 +223,7 @@ def _shares(runs: Runs) -> Iterable[Claim]:
         f"With a small buffer Agile-SD uses around {small:.0f} % (within {NEAR_POINTS:.0f} points)",
         abs(ours - small) <= NEAR_POINTS,
         f"{ours:.1f} %",
+        rule="two-sided: mean within 5 points",
     )
     low, high = told.the("utilisation_small_low", "others"), told.the("utilisation_small_high", "others")
     others = {arm: runs.mean("utilisation", STAIRCASE, SMALLEST, arm) for arm in OTHERS}
@@ -222,6 +231,7 @@ def _shares(runs: Runs) -> Iterable[Claim]:
         f"and the others {low:.0f} to {high:.0f} %",
         all(low <= value <= high for value in others.values()),
         ", ".join(f"{BY_NAME[arm].title} {value:.1f} %" for arm, value in others.items()),
+        rule="both means in the range, without tolerance",
     )
 
 
@@ -244,6 +254,7 @@ def _losses(runs: Runs) -> Claim:
         not above,
         f"{told}at most {found[most]:.3f} % ({BY_NAME[most[3]].title}, {SCENARIO_TITLES[most[0]]}, {most[1]} packets, "
         f"{per_in_words(most[2])})",
+        rule="one-sided: the mean of every point strictly below",
     )
 
 
@@ -263,4 +274,5 @@ def _intra(runs: Runs) -> Iterable[Claim]:
             + ", ".join(f"{BY_NAME[arm].title} {value:.3f}" for arm, value in means.items())
             + f"; with {SMALLEST} packets "
             + ", ".join(f"{values[0]:.3f}" for values in found.values()),
+            rule="largest minus smallest of the three means at most 0.05",
         )

@@ -106,6 +106,7 @@ def _claim(pairs: pd.DataFrame, pair: str, value: float, at: int) -> Claim:
             f"{found[pair]:.2f} {how} (buffers of {there})" for how, (there, found) in on_ns2().items() if pair in found
         )
         + ("" if abs(ours.mean - value) <= CLOSE else ": see why they differ"),
+        rule="two-sided: mean index within 0.05, at the buffer nearest over all pairs",
     )
 
 
@@ -121,5 +122,6 @@ def between_round_trips(runs: pd.DataFrame) -> list[Claim]:
             max(means.values()) - min(means.values()) <= CLOSE,
             "Jain's index over flows of 12, 24, 36 and 48 ms: "
             + ", ".join(f"{BY_NAME[arm].title} {value:.3f}" for arm, value in means.items()),
+            rule="largest minus smallest of the three means at most 0.05",
         )
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+from narrows.studies.reproduction.result import tally
 from narrows_papers.agile_sd import evidence, fairness, parts, text
 from narrows_papers.agile_sd.arms import BY_NAME, ONE, SCENARIO_TITLES, SMALLEST, folder, per_in_words
 from narrows_papers.agile_sd.claims import CLOSE
@@ -147,7 +148,7 @@ def _cards(data: Data, found: Found) -> list[dict[str, str]]:
         return runs.mean(what, ONE, SMALLEST, arm)
 
     def holding(claims: Sequence[Any]) -> str:
-        return f"{sum(claim.holds for claim in claims)} of {len(claims)}"
+        return tally(claims)
 
     note = f"of the paper's; with SACK {holding(found.sack)}" if found.sack else "of the paper's"
     return [

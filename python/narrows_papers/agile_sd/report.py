@@ -78,7 +78,7 @@ class AgileSd(Report[Data]):
                 "version": made.version,
                 "failures": list(made.failures),
                 "digests": dict(made.digests),
-                "with_sack": [{"text": one.text, "holds": one.holds, "measured": one.measured} for one in found.sack],
+                "with_sack": [one.to_json() for one in found.sack],
             },
             command=text.command(made),
             figures=[*figures.all_of(made), *factor.figures(factors)],

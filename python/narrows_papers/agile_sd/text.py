@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from narrows.studies.reproduction import request
+from narrows.studies.reproduction.result import tally
 from narrows_papers.agile_sd import fairness
 from narrows_papers.agile_sd.arms import ARMS, BUFFERS, BY_NAME, ONE, PERS, SMALLEST, per_in_words
 from narrows_papers.agile_sd.flows import DURATION_S, FLOWS
@@ -191,7 +192,6 @@ def headline(data: Data, found: Found) -> str:
     cubic = runs.estimate("reached_s", ONE, SMALLEST, "cubic").mean
     peak = runs.mean("peak_packets", ONE, SMALLEST, "compound")
     told = published()
-    holding = sum(claim.holds for claim in found.all)
     said = (
         f"With buffers of {SMALLEST} packets one flow of Agile-SD fills the path after {seconds(reached)} and uses "
         f"{used('agile_sd', SMALLEST)} of it over {DURATION_S:.0f} s; CUBIC takes {seconds(cubic)} and uses "
@@ -204,12 +204,9 @@ def headline(data: Data, found: Found) -> str:
         f" With {largest} packets the three use {used('agile_sd', largest)}, {used('cubic', largest)} and "
         f"{used('compound', largest)}."
     )
-    said += f" Of {len(found.all)} claims {holding} hold with the parameters as printed"
+    said += f" Claims that hold with the parameters as printed: {tally(found.all)}"
     if found.sack:
-        said += (
-            f"; of the {len(found.sack)} that are decided with SACK as well, "
-            f"{sum(claim.holds for claim in found.sack)} hold then"
-        )
+        said += f"; with SACK, where that was run: {tally(found.sack)}"
     failed = len(data.failures)
     if failed == 1:
         return f"{said}. One run failed; it is missing from these results."

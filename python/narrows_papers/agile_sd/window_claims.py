@@ -48,6 +48,7 @@ def _reaches_agile(runs: Runs) -> Claim:
         f"{told:.0f} s ({low:.1f} to {high:.1f} s)",
         _all_reach(runs, "agile_sd") and low <= mean <= high,
         _times(runs, "agile_sd"),
+        rule="two-sided: mean time within 15 % of the published, and every run reaches the window",
     )
 
 
@@ -59,6 +60,7 @@ def _reaches_cubic(runs: Runs) -> Claim:
         f"CUBIC reaches it later, in about {told:.0f} s ({low:.0f} to {high:.0f} s)",
         _all_reach(runs, "cubic") and low <= mean <= high and mean > runs.mean("reached_s", ONE, SMALLEST, "agile_sd"),
         _times(runs, "cubic"),
+        rule="two-sided: mean time in the range, after Agile-SD's, and every run reaches the window",
     )
 
 
@@ -93,6 +95,7 @@ def _compound_stays(runs: Runs) -> Claim:
         f"Compound does not reach it: its window touches {told:.0f} packets (within {100 * NEAR:.0f} %)",
         abs(peak / told - 1) <= NEAR,
         f"at most {peak:.0f} packets{_range(runs.values('peak_packets', ONE, SMALLEST, 'compound'), 0)}",
+        rule="two-sided: mean of the largest windows within 15 %",
     )
 
 
@@ -113,6 +116,7 @@ def _sooner(runs: Runs) -> Claim:
             for arm, series in times.items()
         )
         + f" s with buffers of {_listed(runs.buffers)}",
+        rule="mean times, every buffer against the smallest; the largest buffer strictly sooner",
     )
 
 
@@ -123,6 +127,7 @@ def _epochs(runs: Runs) -> Claim:
         all(a > b for a, b in zip(counts["agile_sd"], counts["cubic"], strict=True)),
         "; ".join(f"{BY_NAME[arm].title} {_rounded(row)}" for arm, row in counts.items())
         + f" with buffers of {_listed(runs.buffers)}",
+        rule="mean counts, strictly more at every buffer",
     )
 
 
@@ -132,6 +137,7 @@ def _compound_rises(runs: Runs) -> Claim:
         "Compound heightens its window towards the maximum as the buffer grows (median of cwnd)",
         all(b > a for a, b in itertools.pairwise(medians)),
         f"{_rounded(medians)} packets with buffers of {_listed(runs.buffers)}",
+        rule="mean of the medians, strictly larger from each buffer to the next",
     )
 
 
@@ -148,6 +154,7 @@ def _order(runs: Runs) -> Claim:
         "; ".join(f"{BY_NAME[arm].title} {_listed(f'{value:.0f}' for value in row)}" for arm, row in found.items())
         + f" % with buffers of {_listed(runs.buffers)}"
         + (f"; another order with {_listed(wrong)}" if wrong else ""),
+        rule="mean utilisation, strictly in this order at every buffer",
     )
 
 

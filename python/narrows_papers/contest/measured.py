@@ -76,6 +76,11 @@ class Meeting:
         return mean_ci(math.fsum(values) / len(values) for values in by_seed.values())
 
     @property
+    def seeds(self) -> int:
+        """Number of seeds; the two orders of slots of one are not independent runs."""
+        return len({one.run for one in self.runs})
+
+    @property
     def second_share(self) -> float | None:
         """Second starter's mean share of the throughput."""
         shares = [one.second_share for one in self.runs if one.second_share is not None]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from narrows import _core
 from narrows.outcome import joint_digest
+from narrows.studies.reproduction.result import tally
 from narrows_papers.contest import evaluation, evidence, heat, pair, text
 from narrows_papers.contest.evaluation import GROUPS, NEAR_PERCENT, VEGAS_PERCENT
 from narrows_papers.contest.experiment import SET_TITLES
@@ -245,7 +246,6 @@ def _cards(shown: Shown) -> list[dict[str, str]]:
     shares = evaluation.shares(shown.readings.read)
     others = evaluation.share([one for one in shown.readings.read if one.group != "vegas"])
     vegas = evaluation.share([one for one in shown.readings.read if one.group == "vegas"], VEGAS_PERCENT)
-    holding = sum(claim.holds for claim in shown.claims)
 
     def card(what: str, one: evaluation.Share, note: str) -> dict[str, str]:
         value = f"{100 * one.of_1:.0f} %" if one.total else "–"
@@ -255,5 +255,5 @@ def _cards(shown: Shown) -> list[dict[str, str]]:
         card(f"Cells within {NEAR_PERCENT:g} %", shares["all"], "of both tables"),
         card("The same without Vegas", others, "without Vegas"),
         card(f"Vegas within {VEGAS_PERCENT:g} %", vegas, "with Vegas"),
-        {"what": "Claims that hold", "value": f"{holding} of {len(shown.claims)}", "note": "each listed below"},
+        {"what": "Claims that hold", "value": tally(shown.claims), "note": "each listed below"},
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from narrows.base.errors import InputError
-from narrows.studies.reproduction.result import Reproduction
+from narrows.studies.reproduction.result import Reproduction, on_runs
 from narrows_papers.contest import evaluation, experiment, page, pair, text
 from narrows_papers.contest.claims import examples
 from narrows_papers.contest.variants import variant
@@ -31,7 +31,7 @@ class Pair(Simulated["list[Duel]"]):
         first, second = _names(asked)
         seeds = _seeds(asked)
         wanted = [(of, first, second) for of in experiment.SETS]
-        return [pair.runs(wanted, experiment.RUNS if seeds is None else seeds)]
+        return [pair.runs(wanted, experiment.RUNS["limited"] if seeds is None else seeds)]
 
     def contents(self, made: list[list[Duel]], asked: Request) -> Contents:
         """Compare with the paper's tables."""
@@ -41,7 +41,7 @@ class Pair(Simulated["list[Duel]"]):
         result = Reproduction(
             paper="contest",
             cells=(*(one.cell for one in compared), *pair.cells(duels[1:])),
-            claims=tuple(examples({limited.names: limited.meeting})),
+            claims=tuple(on_runs(examples({limited.names: limited.meeting}), limited.meeting.seeds)),
             calibration={},
             text=text.pair_headline(duels),
             curves=tuple(curve for duel in duels for curve in pair.terminal(duel)),

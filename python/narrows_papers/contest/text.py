@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from narrows.contest import Criteria
 from narrows.report import style
+from narrows.studies.reproduction.result import tally
 from narrows_papers.contest import evaluation, evidence
 from narrows_papers.contest.evaluation import NEAR_PERCENT, VEGAS_PERCENT
 from narrows_papers.contest.measured import WORDS
@@ -39,12 +40,12 @@ def headline(readings: Readings, claims: Sequence[Claim], runs: int) -> str:
         f"Without Vegas they are {without}, and without Hybla too {others}. Of the cells with Vegas {vegas} are "
         f"within {VEGAS_PERCENT:g} %. ns-2.35 itself, the paper's simulator, has {theirs} within {NEAR_PERCENT:g} %. "
     )
-    failing = [one.text for one in claims if not one.holds]
-    if not failing:
-        return said + f"All {len(claims)} claims hold."
-    listed = "; ".join(f"“{text.split(' (')[0]}”" for text in failing)
+    failing = [one.text for one in claims if one.verdict == "differs"]
+    said += f"Claims that hold: {tally(claims)}"
     return (
-        said + f"{len(failing)} of the {len(claims)} claims {'does' if len(failing) == 1 else 'do'} not hold: {listed}."
+        f"{said}."
+        if not failing
+        else said + "; these do not: " + "; ".join(f"“{one.split(' (')[0]}”" for one in failing) + "."
     )
 
 

@@ -81,6 +81,7 @@ def _most_unfair(arms: Arms) -> Claim:
         "Standard TCP is the most unfair of all",
         worst == "rfc793",
         f"Jain's index, mean over the rounds: {_said(indices)}; the lowest is {_short(worst)}'s",
+        rule="lowest mean index of all arms, by any amount",
     )
 
 
@@ -93,12 +94,18 @@ def _two_take_all(arms: Arms) -> Claim:
         made.share(("2", "4")) >= NEARLY_ALL,
         f"{100 * made.share(('2', '4')):.0f} % in the first round; the two largest, {' and '.join(sorted(flows[:2]))}, "
         f"take {100 * best:.0f} %",
+        rule="share of the first round, which the paper draws",
     )
 
 
 def _newreno_fair(arms: Arms) -> Claim:
     index = arms["newreno"].estimate("jain").mean
-    return Claim(f"NewReno shares fairly (Jain's index {QUITE_FAIR:g} or more)", index >= QUITE_FAIR, f"{index:.3f}")
+    return Claim(
+        f"NewReno shares fairly (Jain's index {QUITE_FAIR:g} or more)",
+        index >= QUITE_FAIR,
+        f"{index:.3f}",
+        rule="mean index at or above the bound",
+    )
 
 
 def _unfair(arms: Arms) -> Claim:
@@ -108,6 +115,7 @@ def _unfair(arms: Arms) -> Claim:
         f"Modes 1 and 3 are unfair (Jain's index below {QUITE_FAIR:g}, and below NewReno's)",
         all(index < limit for index in indices.values()),
         _said(indices) + f"; NewReno {arms['newreno'].estimate('jain').mean:.3f}",
+        rule="mean indices strictly below the bound and NewReno's",
     )
 
 
@@ -117,6 +125,7 @@ def _less_unfair(arms: Arms) -> Claim:
         "Smoothing makes mode 2 less unfair than mode 1, and mode 4 than mode 3",
         indices["mode2"] > indices["mode1"] and indices["mode4"] > indices["mode3"],
         f"Jain's index: {_said(indices)}",
+        rule="mean index strictly larger in both pairs",
     )
 
 
@@ -127,6 +136,7 @@ def _divided_fair(arms: Arms) -> Claim:
         f"Modes 5 to 8 are fair (Jain's index {FAIR:g} or more in every round)",
         worst >= FAIR,
         f"{_said(indices, 4)}; the lowest of all rounds {worst:.4f}",
+        rule="every round at or above the bound",
     )
 
 
@@ -141,6 +151,7 @@ def _divided_fast(arms: Arms) -> Claim:
         f"bytes per second on the wire: NewReno {base:,.0f}, "
         + ", ".join(f"{_short(name)} {rate:,.0f}" for name, rate in rates.items())
         + f"; of payload, which the option's 8 bytes a packet lessen, {_range(payload)} %",
+        rule="mean bytes on the wire at least NewReno's, in every mode",
     )
 
 
@@ -161,6 +172,7 @@ def _most_triples(arms: Arms) -> Claim:
         _two_highest(counts),
         _counts(arms, "triples", sorted(counts, key=lambda name: -counts[name]))
         + f"; the claim is true of {_rounds_in(arms, 'triples', _two_highest)}",
+        rule="the two highest means, by any amount",
     )
 
 
@@ -170,7 +182,7 @@ def _order(arms: Arms, quantity: str, names: Sequence[str], text: str) -> Claim:
 
     holds = falling({name: arms[name].estimate(quantity).mean for name in names})
     said = f"{_counts(arms, quantity, names)}; the claim is true of {_rounds_in(arms, quantity, falling)}"
-    return Claim(text, holds, said)
+    return Claim(text, holds, said, rule="means strictly falling in this order")
 
 
 def _two_highest(counts: Mapping[str, float]) -> bool:
@@ -194,18 +206,24 @@ def _none(arms: Arms, quantity: str, text: str) -> Claim:
         text,
         not any(most.values()),
         "most in a round: " + ", ".join(f"{_short(name)} {style.count(value)}" for name, value in most.items()),
+        rule="zero in every round",
     )
 
 
 def _none_in_most(arms: Arms, text: str) -> Claim:
     values = arms["mode2"].values("triples")
     some = sum(value > 0 for value in values)
-    return Claim(text, 2 * some < len(values), _some(values))
+    return Claim(text, 2 * some < len(values), _some(values), rule="zero in more than half of the rounds")
 
 
 def _none_on_average(arms: Arms, text: str) -> Claim:
     values = arms["mode2"].values("lost")
-    return Claim(text, round(arms["mode2"].estimate("lost").mean) == 0, _some(values))
+    return Claim(
+        text,
+        round(arms["mode2"].estimate("lost").mean) == 0,
+        _some(values),
+        rule="mean rounded to whole packets is zero",
+    )
 
 
 def _some(values: Sequence[float]) -> str:
@@ -221,6 +239,7 @@ def _smoothing_spares(arms: Arms) -> Claim:
         "Smoothing spares triple duplicate ACKs: fewer in mode 2 than in 1, and in 4 than in 3",
         counts["mode2"] < counts["mode1"] and counts["mode4"] < counts["mode3"],
         _counts(arms, "triples", counts),
+        rule="mean strictly smaller in both pairs",
     )
 
 
@@ -235,4 +254,5 @@ def _magnitude(arms: Arms, published: Published) -> Claim:
         "Losses have the published order of magnitude, where there are any",
         all(ratio > 0 and abs(math.log10(ratio)) <= SAME_ORDER for ratio in ratios.values()),
         "measured over published: " + ", ".join(f"{_short(name)} {ratio:.2g}" for name, ratio in ratios.items()),
+        rule="two-sided: mean within a factor of 3.2 of the published, every arm",
     )

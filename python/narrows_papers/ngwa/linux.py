@@ -166,28 +166,37 @@ def overrides(setting: Setting, method: Method) -> dict[str, Override]:
     return made | ({"ngwa.mode": method.mode} if method.mode is not None else WITHOUT)
 
 
-def keys() -> list[tuple[str, Setting, Method]]:
-    """Return all runs in the order of `tasks`, the longest (100 Mb/s) first."""
+def keys(run: int = 0) -> list[tuple[str, Setting, Method]]:
+    """Return the settings of a numbered run in the order of `tasks`, the longest (100 Mb/s) first.
+
+    The paper's own window is run with every seed, the other one with the first.
+    """
     ordered = sorted(SETTINGS, key=lambda setting: -setting.rate_mbps)
-    return [(window, setting, method) for setting in ordered for window in WINDOWS for method in METHODS]
+    windows = list(WINDOWS)[: None if run == 0 else 1]
+    return [(window, setting, method) for setting in ordered for window in windows for method in METHODS]
 
 
-def tasks(quick: bool = False) -> list[Task]:
-    """Return the tasks, one run each."""
+def tasks(quick: bool = False, run: int = 0) -> list[Task]:
+    """Return the tasks with a number, from which the seed follows."""
     plain = scenario()
     extra = QUICK if quick else {}
     return [
-        Task(plain.with_overrides(overrides(setting, method) | WINDOWS[window] | extra), plain.seed)
-        for window, setting, method in keys()
+        Task(plain.with_overrides(overrides(setting, method) | WINDOWS[window] | extra), plain.seed, run)
+        for window, setting, method in keys(run)
     ]
 
 
-def collect(made: Sequence[Run]) -> Transfers:
+def collect(made: Sequence[Run], run: int = 0) -> Transfers:
     """Assign the runs of `tasks` to their keys."""
     return {
-        (window, setting.name, method.name): _transfer(run)
-        for (window, setting, method), run in zip(keys(), made, strict=True)
+        (window, setting.name, method.name): _transfer(one)
+        for (window, setting, method), one in zip(keys(run), made, strict=True)
     }
+
+
+def has(transfers: Transfers, window: str) -> bool:
+    """Whether the section was run with this window."""
+    return any(one == window for one, _, _ in transfers)
 
 
 def of(transfers: Transfers, window: str, setting: Setting) -> Mapping[str, Transfer]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from narrows.studies.reproduction.result import Claim
@@ -41,7 +42,7 @@ def claims(transfers: Transfers, window: str) -> list[Claim]:
         _not_both(small, large),
     ]
     title = WINDOW_TITLES[window]
-    return [Claim(f"{one.text} (window of {title})", one.holds, one.measured) for one in made]
+    return [replace(one, text=f"{one.text} (window of {title})") for one in made]
 
 
 def _percent(part: float, whole: float) -> float:
@@ -57,6 +58,7 @@ def _above(transfers: Transfers, window: str) -> Claim:
         f"One flow: in all four settings NGWA carries more than NewReno and RED (by {NOTABLE_PERCENT:g} % or more)",
         all(gain >= NOTABLE_PERCENT for gain in gains.values()),
         "slowest mode against the faster of the two: " + _by_setting(gains, lambda gain: f"{gain:+.2f} %"),
+        rule="slowest mode against the faster of the two, in every setting",
     )
 
 
@@ -68,6 +70,7 @@ def _grows(transfers: Transfers, window: str) -> Claim:
         f"One flow: NewReno and RED gain from the larger queue ({NOTABLE_PERCENT:g} % or more)",
         all(gain >= NOTABLE_PERCENT for gain in gains.values()),
         "; ".join(f"{what}: {gain:+.2f} %" for what, gain in gains.items()),
+        rule="both methods at both rates",
     )
 
 
@@ -83,6 +86,7 @@ def _stable(transfers: Transfers, window: str) -> Claim:
         f"One flow: the size of the queue does not matter to NGWA (less than {NOTABLE_PERCENT:g} %)",
         abs(worst) < NOTABLE_PERCENT,
         f"at most {worst:+.2f} %",
+        rule="two-sided: every mode at both rates",
     )
 
 
@@ -95,6 +99,7 @@ def _smoothing(transfers: Transfers, window: str) -> Claim:
         f"One flow: NGWA with smoothing (mode 2) carries more than without (mode 1) (by {NOTABLE_PERCENT:g} % or more)",
         all(gain >= NOTABLE_PERCENT for gain in gains.values()),
         _by_setting(gains, lambda gain: f"{gain:+.2f} %"),
+        rule="every setting",
     )
 
 
@@ -111,6 +116,7 @@ def _divided(small: Mapping[str, Transfer]) -> Claim:
         f"Two flows, 100 packets: division among flows is fair (Jain's index {FAIR:g} or more in modes 5 and 6)",
         all(small[name].jain >= FAIR for name in ("mode5", "mode6")),
         _indices(small),
+        rule="both modes at or above the bound",
     )
 
 
@@ -120,6 +126,7 @@ def _less_fair(small: Mapping[str, Transfer], large: Mapping[str, Transfer]) -> 
         "Two flows: with 1000 packets NGWA is less fair than with 100",
         after <= before - NOTABLE_JAIN,
         f"Jain's index, mean over the four modes: {before:.4f} with 100 packets, {after:.4f} with 1000",
+        rule=f"mean index lower by {NOTABLE_JAIN:g} or more",
     )
 
 
@@ -128,6 +135,7 @@ def _fairer(large: Mapping[str, Transfer]) -> Claim:
         "Two flows, 1000 packets: every mode of NGWA is fairer than NewReno and RED",
         min(large[name].jain for name in NGWA) >= max(large[name].jain for name in OTHERS) + NOTABLE_JAIN,
         _indices(large),
+        rule=f"lowest index of the modes above the highest of both by {NOTABLE_JAIN:g} or more",
     )
 
 
@@ -139,6 +147,7 @@ def _faster(small: Mapping[str, Transfer], large: Mapping[str, Transfer]) -> Cla
         f"(by {NOTABLE_PERCENT:g} % or more in most comparisons)",
         more > len(gains) / 2,
         f"in {more} of {len(gains)} comparisons of a mode with either; {min(gains):+.2f} to {max(gains):+.2f} %",
+        rule="more than half of the 16 comparisons",
     )
 
 
@@ -156,4 +165,5 @@ def _not_both(small: Mapping[str, Transfer], large: Mapping[str, Transfer]) -> C
         "Two flows: NewReno and RED have a good rate or reasonable fairness, but not both",
         not both,
         f"both have: {', '.join(both)}" if both else "none has both",
+        rule=f"good: within {NOTABLE_PERCENT:g} % of the best rate; fair: index {FAIR:g} or more; no method has both",
     )

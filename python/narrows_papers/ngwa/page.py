@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from narrows.report import style
+from narrows.studies.reproduction.result import tally
 from narrows_papers.frame.numbers import spread
 from narrows_papers.ngwa import evidence, linux, text
 from narrows_papers.ngwa.arms import ARMS, BY_NAME, FLOWS
@@ -243,7 +244,7 @@ def _linux_warnings(transfers: Transfers) -> str:
 
 def _cards(shown: Shown) -> list[dict[str, str]]:
     def holding(claims: Sequence[Claim]) -> str:
-        return f"{sum(claim.holds for claim in claims)} of {len(claims)}"
+        return tally(claims)
 
     level = shown.windows["mode5"].level("two")
     lost = {name: shown.arms[name].estimate("lost").mean for name in ("mode5", "mode6", "mode7", "mode8", "newreno")}

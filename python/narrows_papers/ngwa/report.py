@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from narrows.report import network
 from narrows.studies.reproduction.request import command
-from narrows.studies.reproduction.result import Reproduction
+from narrows.studies.reproduction.result import DECIDING_RUNS, Reproduction, by_majority, on_runs
 from narrows_papers.frame.execute import Runs
 from narrows_papers.frame.report import Contents, Page, Simulated, Topology
 from narrows_papers.ngwa import cells, claims, figures, linux, linux_claims, page, rounds, text, window, window_claims
@@ -15,7 +16,7 @@ from narrows_papers.ngwa.arms import ARMS, scenario
 from narrows_papers.ngwa.published import published
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from narrows.outcome import Run
@@ -27,12 +28,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Made:
-    """Results of all runs: windows over time, rounds of the arms, transfers of the Linux section."""
+    """Results of all runs.
 
-    windows: Mapping[str, Window]
+    Attributes
+    ----------
+    every_window : sequence of mapping
+        Windows over time by arm, for each seed.
+    arms : mapping
+        Rounds by arm.
+    every_transfer : sequence of Transfers
+        The Linux section, for each seed; the window that the paper does not have is in the first alone.
+    version : str
+    """
+
+    every_window: Sequence[Mapping[str, Window]]
     arms: Mapping[str, Rounds]
-    transfers: Transfers
+    every_transfer: Sequence[Transfers]
     version: str
+
+    @property
+    def windows(self) -> Mapping[str, Window]:
+        """The windows that are drawn: those of the first seed."""
+        return self.every_window[0]
+
+    @property
+    def transfers(self) -> Transfers:
+        """The transfers that are drawn: those of the first seed."""
+        return self.every_transfer[0]
 
 
 class Ngwa(Simulated[Made]):
@@ -46,14 +68,20 @@ class Ngwa(Simulated[Made]):
     def runs(self, asked: Request) -> list[Runs[Made]]:
         """Return all runs, as one set."""
         number = asked.runs if asked.runs is not None else (rounds.QUICK_ROUNDS if asked.quick else rounds.ROUNDS)
-        parts = linux.tasks(asked.quick), rounds.tasks(number), window.tasks()
-        first, second = len(parts[0]), len(parts[0]) + len(parts[1])
+        seeds = 1 if asked.quick else DECIDING_RUNS
+        parts = (
+            *(linux.tasks(asked.quick, run) for run in range(seeds)),
+            *(window.tasks(run) for run in range(seeds)),
+            rounds.tasks(number),
+        )
 
         def collect(made: list[Run]) -> Made:
+            ends = list(itertools.accumulate(map(len, parts), initial=0))
+            pieces = [made[begin:end] for begin, end in itertools.pairwise(ends)]
             return Made(
-                windows=window.collect(made[second:]),
-                arms=rounds.collect(made[first:second]),
-                transfers=linux.collect(made[:first]),
+                every_transfer=[linux.collect(one, run) for run, one in enumerate(pieces[:seeds])],
+                every_window=[window.collect(one) for one in pieces[seeds:-1]],
+                arms=rounds.collect(pieces[-1]),
                 version=made[0].version,
             )
 
@@ -68,8 +96,22 @@ class Ngwa(Simulated[Made]):
             *cells.of_rounds(one.arms, told),
             *cells.of_linux(one.transfers),
         )
-        simulated = (*window_claims.claims(one.windows), *claims.claims(one.arms, told))
-        of_linux, variation = (tuple(linux_claims.claims(one.transfers, name)) for name in linux.WINDOWS)
+        simulated = (
+            *by_majority([window_claims.claims(windows) for windows in one.every_window]),
+            *on_runs(claims.claims(one.arms, told), len(one.arms["newreno"].rounds)),
+        )
+        of_linux, variation = (
+            tuple(
+                by_majority(
+                    [
+                        linux_claims.claims(transfers, name)
+                        for transfers in one.every_transfer
+                        if linux.has(transfers, name)
+                    ]
+                )
+            )
+            for name in linux.WINDOWS
+        )
         plain = scenario()
         result = Reproduction(
             paper="ngwa",

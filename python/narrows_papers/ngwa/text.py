@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from narrows.report import style
+from narrows.studies.reproduction.result import tally
 from narrows_papers.frame.calibration import jitter_in_words, link_in_words, tcp_in_words, value
 from narrows_papers.ngwa import linux
 from narrows_papers.ngwa.arms import BY_NAME, DIVIDED
@@ -150,13 +151,13 @@ def headline(
     of_linux = [claim for claim in claims if "(window of" in claim.text]
     rounds = len(arms["newreno"].rounds)
     parts = [
-        f"{_holding(simulated)} claims of the paper's simulations hold here, and {_holding(of_linux)} of its Linux "
-        f"section in simulation ({_holding(variation)} with a window of {linux.WINDOW_TITLES['96kB']}).",
+        f"Claims of the paper's simulations that hold here: {tally(simulated)}; of its Linux section, in simulation: "
+        f"{tally(of_linux)}; with a window of {linux.WINDOW_TITLES['96kB']}: {tally(variation)}.",
         _level_text(windows, published),
         _loss_text(arms, rounds),
         _fair_text(arms),
     ]
-    failing = [claim.text for claim in simulated if not claim.holds]
+    failing = [claim.text for claim in simulated if claim.verdict == "differs"]
     if 0 < len(failing) <= NAMED:
         parts.append("Of the simulations these do not hold: " + "; ".join(f"“{text}”" for text in failing) + ".")
     elif failing:
@@ -164,10 +165,6 @@ def headline(
             f"The table names the {len(failing)} claims of the simulations that do not hold, with what is measured."
         )
     return " ".join(parts)
-
-
-def _holding(claims: Sequence[Claim]) -> str:
-    return f"{sum(claim.holds for claim in claims)} of {len(claims)}"
 
 
 def _level_text(windows: Mapping[str, Window], published: Published) -> str:

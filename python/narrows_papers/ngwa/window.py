@@ -132,10 +132,10 @@ def formula(flows: int) -> float:
     return float(min(made.schemes["ngwa"]["flow_factor"] * (queue.limit_bytes or 0) / flows, most))
 
 
-def tasks() -> list[Task]:
-    """Return the runs, one per arm of `ARMS`."""
+def tasks(run: int = 0) -> list[Task]:
+    """Return the runs with a number, from which the seed follows; one per arm of `ARMS`."""
     plain = scenario()
-    return [Task(plain.with_overrides({**BY_NAME[arm].overrides, **OVERRIDES}), plain.seed) for arm in ARMS]
+    return [Task(plain.with_overrides({**BY_NAME[arm].overrides, **OVERRIDES}), plain.seed, run) for arm in ARMS]
 
 
 def collect(made: Sequence[Run]) -> dict[str, Window]:

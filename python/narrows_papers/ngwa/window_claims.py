@@ -63,6 +63,7 @@ def _newreno_rises(window: Window) -> Claim:
         first <= peak / 2 and fallen is not None and earliest <= fallen <= latest,
         f"{style.count(round(first))} bytes in the first second, peak {style.count(round(peak))}, "
         + ("no fall" if fallen is None else f"below half of it from {fallen:.1f} s on"),
+        rule="first second at most half of the peak; falls to half in the range",
     )
 
 
@@ -74,6 +75,7 @@ def _beginning(windows: Mapping[str, Window]) -> Claim:
         "Modes 5 and 6 begin as NewReno does, modes 7 and 8 with a high value",
         alike and high,
         "mean over the first 10 s: " + _listed({arm: style.count(round(means[arm])) for arm in means}) + " bytes",
+        rule="modes 5 and 6 within 10 % of NewReno; modes 7 and 8 at least 90 % of the formula's window",
     )
 
 
@@ -86,6 +88,7 @@ def _level(windows: Mapping[str, Window], stage: str, text: str) -> Claim:
         f"{text} (within {NEAR_PERCENT:g} % of {style.count(wanted)})",
         all(abs(level - wanted) <= NEAR_PERCENT / 100 * wanted for level in levels.values()),
         _listed({arm: style.count(round(level)) for arm, level in levels.items()}) + " bytes",
+        rule="two-sided: mean of the stage within the percentage, every mode",
     )
 
 
@@ -99,6 +102,7 @@ def _drops(windows: Mapping[str, Window]) -> Claim:
         "levels with two, three and four flows: "
         + _listed({arm: " / ".join(style.count(round(level)) for level in row) for arm, row in falling.items()})
         + f" bytes; largest coefficient of variation {max(steady.values()):.1f} %",
+        rule=f"levels strictly falling; coefficient of variation below {STEADY_PERCENT:g} % in every stage",
     )
 
 
@@ -111,6 +115,8 @@ def _oscillates(windows: Mapping[str, Window], stage: str, text: str) -> Claim:
         f"coefficient of variation: NewReno {newreno:.1f} %, "
         + _listed({arm: f"{value:.1f}" for arm, value in others.items()})
         + " %",
+        rule=f"coefficient of variation: NewReno's above {OSCILLATING_PERCENT:g} %, each mode's below "
+        f"{STEADY_PERCENT:g} %",
     )
 
 
@@ -132,6 +138,7 @@ def _rapid(windows: Mapping[str, Window]) -> Claim:
         all(time is not None and time <= RAPID_S for time in times.values()),
         _listed({arm: "never" if time is None else f"{time:.1f}" for arm, time in times.items()})
         + f" s until within {NEAR_PERCENT:g} % of the level",
+        rule="every mode within the time",
     )
 
 

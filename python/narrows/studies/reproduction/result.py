@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from os import PathLike
 
     import numpy as np
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """Version of the format of `Reproduction.to_json`; see `docs/json.md`."""
+
+DECIDING_RUNS = 5
+"""Fewest runs on which a claim counts as decided."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +80,89 @@ class Claim:
         Computed from the runs.
     measured : str
         The figures that the result is based on.
+    rule : str
+        How `holds` was computed: which statistic, which bound, and whether it is bounded on both sides.
+    runs : int or None
+        Fewest runs of a setting, each with its own seed, behind the figures; `None` if none is drawn at random.
+
+    Examples
+    --------
+    >>> Claim("c", True, "2", runs=5).verdict, Claim("c", True, "2", runs=4).verdict, Claim("c", False, "2").verdict
+    ('holds', 'undecided', 'differs')
     """
 
     text: str
     holds: bool
     measured: str
+    rule: str = ""
+    runs: int | None = None
+
+    @property
+    def verdict(self) -> str:
+        """``holds``, ``differs``, or ``undecided`` with fewer than `DECIDING_RUNS` runs."""
+        if self.runs is not None and self.runs < DECIDING_RUNS:
+            return "undecided"
+        return "holds" if self.holds else "differs"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the claim's object in a report of JSON; see `docs/json.md`."""
+        return {
+            "text": self.text,
+            "holds": self.holds,
+            "verdict": self.verdict,
+            "measured": self.measured,
+            "rule": self.rule,
+            "runs": self.runs,
+        }
+
+
+def on_runs(claims: Iterable[Claim], runs: int) -> list[Claim]:
+    """Return the claims with the number of runs that they were decided on."""
+    return [replace(one, runs=runs) for one in claims]
+
+
+def by_majority(made: Sequence[Sequence[Claim]]) -> list[Claim]:
+    """Return claims that were evaluated on each run by itself: each holds if it does in more than half of the runs.
+
+    Parameters
+    ----------
+    made : sequence of sequence of Claim
+        The same claims for each run; the first run's figures are shown.
+
+    Examples
+    --------
+    >>> one, = by_majority([[Claim("c", True, "2", "below 3")], [Claim("c", True, "1")], [Claim("c", False, "4")]])
+    >>> one.holds, one.measured, one.rule
+    (True, '2 (first run; so in 2 of 3 runs)', 'below 3; in more than half of the runs')
+    """
+    decided = []
+    for same in zip(*made, strict=True):
+        first, held = same[0], sum(one.holds for one in same)
+        decided.append(
+            replace(
+                first,
+                holds=2 * held > len(same),
+                measured=f"{first.measured} (first run; so in {held} of {len(same)} runs)"
+                if len(same) > 1
+                else first.measured,
+                rule=f"{first.rule}; in more than half of the runs",
+                runs=len(same),
+            )
+        )
+    return decided
+
+
+def tally(claims: Iterable[Claim]) -> str:
+    """Count the claims that hold, and those that are undecided.
+
+    Examples
+    --------
+    >>> tally([Claim("a", True, ""), Claim("b", False, "")]), tally([Claim("a", True, "", runs=1)])
+    ('1 of 2', '0 of 1, 1 undecided')
+    """
+    verdicts = [one.verdict for one in claims]
+    undecided = verdicts.count("undecided")
+    return f"{verdicts.count('holds')} of {len(verdicts)}" + (f", {undecided} undecided" if undecided else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +276,7 @@ class Reproduction:
                 }
                 for one in self.cells
             ],
-            "claims": [{"text": one.text, "holds": one.holds, "measured": one.measured} for one in self.claims],
+            "claims": [one.to_json() for one in self.claims],
         }
         if self.conditions is not None:
             content |= {

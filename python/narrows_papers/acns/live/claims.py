@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from narrows.base.format import number
 from narrows.stats import mean_ci
-from narrows.studies.reproduction.result import Claim
+from narrows.studies.reproduction.result import Claim, on_runs
 from narrows_papers.acns import evaluation
 from narrows_papers.acns.live.obeyed import courses
 
@@ -39,7 +39,11 @@ def claims(measured: Measured) -> tuple[list[Claim], list[Claim]]:
         Claims about the evaluation, and about the demonstration.
     """
     live = measured.live
-    return [*evaluation.claims(live.evaluation), _heard(live.evaluation.acns)], of_demonstration(live.demonstration)
+    evaluated = [*evaluation.claims(live.evaluation), _heard(live.evaluation.acns)]
+    return (
+        on_runs(evaluated, len(live.evaluation.acns.runs)),
+        on_runs(of_demonstration(live.demonstration), len(live.demonstration.acns.runs)),
+    )
 
 
 def of_demonstration(shown: Evaluation) -> list[Claim]:
@@ -64,6 +68,7 @@ def _heard(batch: Batch) -> Claim:
         freezes > 0 and fallbacks > 0,
         f"freeze: {number(written[0])} written, {number(freezes)} heard; fallback: {number(written[1])} written, "
         f"{number(fallbacks)} heard (with ACKs that are delayed the harshest is told once)",
+        rule="both counts above zero",
     )
 
 
@@ -126,6 +131,7 @@ def _lossless(shown: Evaluation) -> Claim:
         "No loss where CUBIC loses",
         plain > 0 and treated == 0,
         f"dropped without ACNS {number(plain)}, with it {number(treated)} packets",
+        rule="zero with ACNS, more than zero without",
     )
 
 
@@ -139,6 +145,7 @@ def _frozen(shown: Evaluation) -> Claim:
         freezes > 0 and frozen > 0 and grew <= STRAY * frozen,
         f"{number(freezes)} commands; grew in {grew} of {frozen} steps between samples under freeze, in {grew_free} of "
         f"{free} under normal",
+        rule="the window grows in at most a tenth of the steps under freeze",
     )
 
 
@@ -151,6 +158,7 @@ def _falling(shown: Evaluation) -> Claim:
         fallbacks > 0 and len(quiet) > 0 and falls > 0,
         f"{number(fallbacks)} commands; {number(falls)} falls in {len(quiet)} of {len(shown.acns.runs)} runs, those "
         "without a loss",
+        rule="more than zero falls in runs without a loss",
     )
 
 
@@ -163,4 +171,5 @@ def _full(shown: Evaluation) -> Claim:
         less >= -FULL_PERCENT and trips[1] < trips[0],
         f"without and with: {rates[0]:.2f} and {rates[1]:.2f} Mb/s, mean RTT {number(trips[0])} and "
         f"{number(trips[1])} ms",
+        rule="mean throughput at least 98 %; mean RTT strictly lower",
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from narrows import _core
 from narrows.outcome import joint_digest
 from narrows.studies.reproduction.request import command
-from narrows.studies.reproduction.result import Cell, Claim, Reproduction
+from narrows.studies.reproduction.result import Cell, Claim, Reproduction, on_runs, tally
 from narrows_papers.frame.beyond.question import written
 from narrows_papers.frame.report import Contents, Page, Simulated
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from narrows.studies.reproduction.request import Request
     from narrows_papers.frame.beyond.question import Question, Results, Section
     from narrows_papers.frame.execute import Runs
+
+
+RULE: Final = "means over the seeds, by any amount that the text does not bound"
+"""How an expectation is decided that names no rule of its own."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,9 @@ class Beyond(Simulated["Results"]):
     def contents(self, made: list[Results], asked: Request) -> Contents:
         """Draw the conclusions."""
         both = zip(self.questions, made, strict=True)
-        answers = [Answer(question, results, question.section(results)) for question, results in both]
+        answers = [
+            Answer(question, results, _decided(question.section(results), results)) for question, results in both
+        ]
         result = Reproduction(
             paper=self.about.paper,
             cells=tuple(cell for one in answers for cell in cells(one.question, one.results)),
@@ -113,6 +119,12 @@ class Beyond(Simulated["Results"]):
         )
 
 
+def _decided(section: Section, results: Results) -> Section:
+    """Return the section with the number of runs that its claims rest on."""
+    claims = (replace(one, rule=one.rule or RULE) for one in on_runs(section.claims, results.seeds))
+    return replace(section, claims=tuple(claims))
+
+
 def cells(question: Question, results: Results) -> list[Cell]:
     """Return a cell for every number of every arm."""
     made = []
@@ -127,7 +139,8 @@ def cells(question: Question, results: Results) -> list[Cell]:
 def headline(answers: Sequence[Answer], expected: str) -> str:
     """Summarise in one paragraph how many expectations held, and which did not."""
     claims = [claim for one in answers for claim in one.section.claims]
-    failing = [_short(claim) for claim in claims if not claim.holds]
+    failing = [_short(claim) for claim in claims if claim.verdict == "differs"]
+    holding = tally(claims)
     seeds = sorted({one.results.seeds for one in answers})
     over = (
         "one seed"
@@ -137,7 +150,7 @@ def headline(answers: Sequence[Answer], expected: str) -> str:
     runs = sum(len(one.results.digests) for one in answers)
     text = (
         f"{len(answers)} questions that the paper leaves open, {runs:,} runs, {over} for each arm. Of {len(claims)} "
-        f"expectations {expected} {len(claims) - len(failing)} hold"
+        f"expectations {expected} {holding.partition(' of ')[0]} hold{holding.partition(str(len(claims)))[2]}"
     )
     return f"{text}." if not failing else f"{text}; these do not: {'; '.join(failing)}."
 

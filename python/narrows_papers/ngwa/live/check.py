@@ -67,6 +67,7 @@ def _no_drops(arms: Mapping[str, Record]) -> Claim:
         "10 Mb/s, 50 packets: the queue drops nothing with NGWA, and something without",
         all(arms[name].dropped == 0 for name in MODES) and arms["plain"].dropped > 0,
         "packets dropped: " + ", ".join(f"{_title(name)} {one.dropped:,.0f}" for name, one in arms.items()),
+        rule="zero in every mode, more than zero without",
     )
 
 
@@ -78,6 +79,7 @@ def _rtt(arms: Mapping[str, Record]) -> Claim:
         f"without (within {NEAR_PERCENT:g} %)",
         all(time is not None and abs(time / wanted[name] - 1) <= NEAR_PERCENT / 100 for name, time in times.items()),
         "mean: " + ", ".join(f"{_title(n)} " + ("unknown" if t is None else f"{t:.1f} ms") for n, t in times.items()),
+        rule="two-sided: mean of every arm",
     )
 
 
@@ -87,4 +89,5 @@ def _full(arms: Mapping[str, Record], warmup_s: float) -> Claim:
         f"10 Mb/s, 50 packets: the link carries {FULL_PERCENT:g} % or more of what it can in every arm",
         all(share >= FULL_PERCENT for share in shares.values()),
         "of the payload that fits: " + ", ".join(f"{_title(name)} {share:.2f} %" for name, share in shares.items()),
+        rule="every arm at or above the bound",
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from narrows.studies.reproduction.result import Cell, Claim
+from narrows.studies.reproduction.result import Cell, Claim, on_runs
 from narrows_papers.ngwa import linux, linux_claims
 from narrows_papers.ngwa.live import check, plan
 
@@ -64,11 +64,8 @@ def _world(records: Mapping[str, Record], lengths: plan.Lengths) -> World:
         for method in linux.METHODS
     }
     window = f" (window of {linux.WINDOW_TITLES[plan.WINDOW]})"
-    said = [
-        Claim(one.text.removesuffix(window), one.holds, one.measured)
-        for one in linux_claims.claims(transfers, plan.WINDOW)
-    ]
-    return World(records, transfers, (*said, *check.claims(records, lengths.check_warmup_s)))
+    said = [replace(one, text=one.text.removesuffix(window)) for one in linux_claims.claims(transfers, plan.WINDOW)]
+    return World(records, transfers, tuple(on_runs((*said, *check.claims(records, lengths.check_warmup_s)), 1)))
 
 
 def verdicts(both: Mapping[str, World]) -> list[Verdict]:
@@ -81,7 +78,7 @@ def verdicts(both: Mapping[str, World]) -> list[Verdict]:
 
 def claims(both: Mapping[str, World]) -> tuple[Claim, ...]:
     """Return the claims evaluated live, then those evaluated on simulated runs, marked as such."""
-    simulated = (Claim(f"Simulated: {one.text}", one.holds, one.measured) for one in both[SIMULATED].claims)
+    simulated = (replace(one, text=f"Simulated: {one.text}") for one in both[SIMULATED].claims)
     return (*both[LIVE].claims, *simulated)
 
 
