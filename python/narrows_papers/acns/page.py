@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from narrows.report import network as networks
 from narrows.report import style, tables
 from narrows.studies.reproduction.result import Cell, tally
-from narrows_papers.acns import evidence, text, verification
+from narrows_papers.acns import evidence, rests, text, verification
 from narrows_papers.acns.evaluation import ARMS, FLOWS, Evaluation, change
 from narrows_papers.acns.figures import TITLES
 from narrows_papers.frame import numbers
@@ -134,6 +134,7 @@ def context(result: Reproduction, evaluated: Evaluation, verified: verification.
         "flow_rows": networks.flow_rows(evaluated.acns.scenario.resolved),
         "calibration_text": (*text.CALIBRATION, text.maximum(evidence.variations())),
         "variations": _variations(),
+        "fair": rests.fair(result.claims, evidence.variations()),
         "rests_on": text.what_it_rests_on(evidence.variations()),
         "readings": text.readings(evidence.variations()),
         "seeds": text.seeds(evidence.seeds()),

@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from narrows.studies.reproduction.result import tally
-from narrows_papers.agile_sd import evidence, fairness, parts, text
+from narrows_papers.agile_sd import evidence, fairness, parts, rests, text
 from narrows_papers.agile_sd.arms import BY_NAME, ONE, SCENARIO_TITLES, SMALLEST, folder, per_in_words
 from narrows_papers.agile_sd.claims import CLOSE
 from narrows_papers.agile_sd.published import published
@@ -47,6 +47,8 @@ def context(data: Data, found: Found) -> dict[str, Any]:
         "parameters": text.parameters(data),
         "told": {name: f"{value:.0f}" for name, value in _windows_told().items()},
         "search": evidence.search(),
+        "rests_on": rests.rests_on(),
+        "fair": rests.fair(found),
         "ns2": evidence.ns2(),
         "decisions": text.DECISIONS,
         "limits": text.LIMITS,

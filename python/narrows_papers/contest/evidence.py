@@ -34,6 +34,20 @@ FILES = {"limited": "ns2.csv", "unlimited": "ns2-unlimited.csv", "seeds": "ns2-s
 """Tables of ns-2's runs: the two sets, with five and three seeds, and a few pairs with the limit over many seeds."""
 
 
+@dataclass(frozen=True)
+class Search:
+    """Rows of `search.csv`, and its first line: seeds and version."""
+
+    said: str
+    rows: tuple[Mapping[str, str], ...]
+
+
+def search() -> Search:
+    """Read what each value that the paper leaves out does to the score and the claims."""
+    where = folder() / "search.csv"
+    return Search(tables.said(where), tuple(tables.rows(where)))
+
+
 def ns2(of: str = "limited", path: Path | None = None) -> dict[tuple[str, str, str], Other]:
     """Read ns-2's runs of a set, by first starter, second starter, and flow."""
     where = folder() / FILES[of] if path is None else path

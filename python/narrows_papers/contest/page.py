@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from narrows import _core
 from narrows.outcome import joint_digest
 from narrows.studies.reproduction.result import tally
-from narrows_papers.contest import evaluation, evidence, heat, pair, text
+from narrows_papers.contest import evaluation, evidence, heat, pair, rests, text
 from narrows_papers.contest.evaluation import GROUPS, NEAR_PERCENT, VEGAS_PERCENT
 from narrows_papers.contest.experiment import SET_TITLES
 from narrows_papers.contest.variants import VARIANTS
@@ -185,6 +185,9 @@ def context(shown: Shown) -> dict[str, Any]:
         "legends": legends,
         "nearness": nearness(shown.readings),
         "readings": text.explained(shown.readings),
+        "search": evidence.search(),
+        "rests_on": rests.rests_on(),
+        "fair": rests.fair(shown.claims, shown.readings),
         "beyond": beyond(shown.readings.read),
         "near": f"{NEAR_PERCENT:g}",
         "distances": {of: _distance(of, shown.made.meetings(of)) for of in shown.made.records},

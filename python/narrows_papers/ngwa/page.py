@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from narrows.report import style
 from narrows.studies.reproduction.result import tally
 from narrows_papers.frame.numbers import spread
-from narrows_papers.ngwa import evidence, linux, text
+from narrows_papers.ngwa import evidence, linux, rests, text
 from narrows_papers.ngwa.arms import ARMS, BY_NAME, FLOWS
 from narrows_papers.ngwa.window import STAGES, formula
 
@@ -75,6 +75,8 @@ def context(shown: Shown) -> dict[str, Any]:
         "linux_choices": text.LINUX_CHOICES,
         "linux_warnings": _linux_warnings(shown.transfers),
         "search": _search(),
+        "rests_on": rests.rests_on(),
+        "fair": rests.fair(shown.simulated, shown.of_linux),
         "arm_names": [arm.title.replace("NGWA ", "") for arm in ARMS],
         "slips": text.slips(shown.published),
         "decisions": text.DECISIONS,
