@@ -9,6 +9,7 @@ import typer
 from narrows.cli import (
     aqm,
     attach,
+    audit,
     catalogue,
     contest,
     doctor,
@@ -61,6 +62,7 @@ app.command("sweep", epilog=sweep.EXAMPLE)(sweep.sweep)
 app.command("contest", epilog=contest.EXAMPLE)(contest.contest)
 app.command("aqm", epilog=aqm.EXAMPLE)(aqm.aqm)
 app.command("trace", epilog=trace.EXAMPLE)(trace.trace)
+app.command("audit", epilog=audit.EXAMPLE)(audit.audit)
 app.command("validate", epilog=validate.EXAMPLE)(validate.validate)
 app.command("report", epilog=report.EXAMPLE)(report.report)
 app.command("list", epilog=catalogue.EXAMPLE)(catalogue.catalogue)

@@ -24,8 +24,8 @@ def rests_on() -> str:
     return (
         f"The values are ns-2.35's defaults; none was fitted to the tables. {len(kept)} of {len(others)} alternatives "
         f"keep the score within 5 % ({'; '.join(kept)}). The others do not: {listed}. The channel's overhead sets the "
-        "level of every cell, and the queue decides whether anything is lost. That ns-2's defaults meet the tables "
-        "and their alternatives do not is evidence that the paper used them."
+        "level of every cell, and the queue decides whether anything is lost. Where an alternative matters, ns-2's "
+        "default is nearer to the tables, which is evidence that the paper used it."
     )
 
 

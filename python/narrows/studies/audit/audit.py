@@ -176,6 +176,9 @@ def audit(
         If captures or settings are missing, or the queues cannot be rebuilt.
     """
     folder = Path(source)
+    if not folder.is_dir():
+        message = f"{source}: is no directory; allowed: a run's directory with captures, or that of the captures"
+        raise InputError(message)
     if (folder / "pcap").is_dir():
         folder, settings = folder / "pcap", folder / "scenario.toml"
     else:
@@ -183,8 +186,12 @@ def audit(
     resolved = _resolved(Path(scenario) if scenario is not None else settings, source)
     name = _scheme(resolved, scheme, source)
     links = _links(resolved)
+    wireless = {one.node for channel in resolved.wifi for one in (channel.base, *channel.stations)}
     routers = []
     for router in resolved.schemes[name]["routers"]:
+        if router in wireless:
+            message = f"router {router}: is on an 802.11 channel, whose captures do not say when frames were queued"
+            raise InputError(message)
         if tell is not None:
             tell(router)
         routers.append(_router(router, folder, links, SCHEMES[name](resolved.schemes[name]), resolved.duration_ns))
@@ -220,9 +227,7 @@ def _links(resolved: Resolved) -> dict[Ends, Direction]:
     return links
 
 
-def _router(
-    name: str, folder: Path, links: Mapping[Ends, Direction], scheme: Scheme, end_ns: int
-) -> RouterAudit:
+def _router(name: str, folder: Path, links: Mapping[Ends, Direction], scheme: Scheme, end_ns: int) -> RouterAudit:
     made = RouterAudit(name)
     came, left, dropped = _captured(name, folder, links)
     found = visits(came, left, dropped, end_ns)

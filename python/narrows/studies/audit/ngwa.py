@@ -79,7 +79,12 @@ class Ngwa:
             table = self._flows[visit.out] = Flows(self._settings["idle_timeout_ns"], self._settings["max_flows"])
         table.observe(visit.before, now_ns)
         packet = visit.before
-        if visit.pending or packet.flow is None or packet.version != 4 or (self._settings["marks"] == "data" and not packet.payload):
+        if (
+            visit.pending
+            or packet.flow is None
+            or packet.version != 4
+            or (self._settings["marks"] == "data" and not packet.payload)
+        ):
             return None
         try:
             there = value(packet)
@@ -101,10 +106,12 @@ class Ngwa:
 
     def _value(self, queue: Queue, packets: int, length: int, flows: int) -> int:
         if queue.limit_packets is not None:
-            size = self._settings["packet_size_bytes"]
+            size: int = self._settings["packet_size_bytes"]
             limit, length = queue.limit_packets * size, packets * size
         else:
             limit = queue.limit_bytes or 0
         if self._settings["mode"] >= DIVIDES:
-            return min(int(self._settings["flow_factor"] * limit / flows + 1e-6), 2**32 - 1)
+            share: float = self._settings["flow_factor"] * limit / flows
+            # The small addend keeps a share that is whole, such as 47,530, from being one byte less.
+            return min(int(share + 1e-6), 2**32 - 1)
         return min(max(limit - length, 0), 2**32 - 1)

@@ -1,4 +1,4 @@
-"""One router's packets, rebuilt from the captures of its links: when each came, left or was dropped, and what waited."""
+"""One router's packets, rebuilt from captures: when each came, left or was dropped, and what waited."""
 
 from __future__ import annotations
 
@@ -138,13 +138,14 @@ class Waiting:
     _leaving: list[Visit] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        """Sum up what came and what left."""
         self.visits = [one for one in self.visits if one.waited]
         self._leaving = sorted(self.visits, key=lambda one: one.left_ns)
         self._came, self._came_bytes = _summed((one.came_ns, one.before.length) for one in self.visits)
         self._left, self._left_bytes = _summed((one.left_ns, one.before.length) for one in self._leaving)
 
     def possible(self, now_ns: int, own: Visit) -> list[tuple[int, int]]:
-        """Return the packets and bytes that may wait besides `own`, one pair for each order of what happens at `now_ns`.
+        """Return the packets and bytes that may wait besides `own`, a pair for each order of what happens at `now_ns`.
 
         The first is that in which every departure comes before every arrival. Several mean a tie of one instant.
         """
