@@ -18,7 +18,7 @@ class Paper:
         Name of the paper on the command line.
     report : str
         Its experiments, repeated.
-    beyond : str or None
+    beyond : str
         Questions that the paper leaves open.
     live : str or None
         Its experiments on this machine's own TCP stack.
@@ -32,7 +32,7 @@ class Paper:
 
     name: str
     report: str
-    beyond: str | None = None
+    beyond: str
     live: str | None = None
     pair: str | None = None
     swept: bool = False
@@ -48,8 +48,18 @@ PAPERS: dict[str, Paper] = {
             beyond="narrows_papers.acns.beyond.report",
             live="narrows_papers.acns.live.report",
         ),
-        Paper("agile-sd", "narrows_papers.agile_sd.report", swept=True),
-        Paper("contest", "narrows_papers.contest.report", pair="narrows_papers.contest.pair_report"),
+        Paper(
+            "agile-sd",
+            "narrows_papers.agile_sd.report",
+            beyond="narrows_papers.agile_sd.beyond.report",
+            swept=True,
+        ),
+        Paper(
+            "contest",
+            "narrows_papers.contest.report",
+            beyond="narrows_papers.contest.beyond.report",
+            pair="narrows_papers.contest.pair_report",
+        ),
         Paper(
             "ngwa",
             "narrows_papers.ngwa.report",

@@ -242,8 +242,8 @@ def test_a_broken_scenario_is_refused_with_every_problem(tmp_path: Path) -> None
         (["reproduce", "contest", "--pair", "bbr", "cubic"], ["variant is 'bbr'", "allowed: bic, compound"]),
         (["reproduce", "acns", "--pair", "reno", "cubic"], ["'acns' has no pairs", "allowed with a pair: contest"]),
         (
-            ["reproduce", "contest", "--beyond"],
-            ["'contest' has nothing beyond it", "allowed with beyond: acns, ngwa"],
+            ["reproduce", "agile-sd", "--beyond", "--page"],
+            ["beyond is given with flows or page", "allowed: flows and page with the sweeps"],
         ),
         (["reproduce", "ngwa", "--beyond", "--pair", "reno", "cubic"], ["pair and beyond are given"]),
         (["reproduce", "contest", "--live"], ["'contest' is not made live", "allowed with live: "]),

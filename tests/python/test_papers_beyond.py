@@ -13,13 +13,15 @@ from tests.python.questions import fabricated
 from narrows.model.scenario import Scenario
 from narrows.runs.simulated import run
 from narrows_papers.acns.beyond.report import REPORT as ACNS
+from narrows_papers.agile_sd.beyond.report import REPORT as AGILE_SD
+from narrows_papers.contest.beyond.report import REPORT as CONTEST
 from narrows_papers.frame.beyond.question import Question, folder, written
 from narrows_papers.ngwa.beyond.report import REPORT as NGWA
 
 if TYPE_CHECKING:
     from narrows_papers.frame.beyond.report import Beyond
 
-REPORTS = (ACNS, NGWA)
+REPORTS = (ACNS, AGILE_SD, CONTEST, NGWA)
 QUESTIONS = [question for report in REPORTS for question in report.questions]
 EACH = pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: f"{one.paper}-{one.key}")
 

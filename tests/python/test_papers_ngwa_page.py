@@ -131,11 +131,6 @@ def test_a_directory_with_something_else_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_other_papers_have_nothing_beyond(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has nothing beyond it; allowed with beyond: acns, ngwa"):
-        by_name("contest", tmp_path / "out", beyond=True)
-
-
 @pytest.mark.parametrize(
     ("value", "unit", "words"), [(0.04, " %", "0 %"), (-3.26, "", "−3.3"), (None, "", "–"), (1234.5, "", "+1,234.5")]
 )

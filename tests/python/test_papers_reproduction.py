@@ -109,7 +109,6 @@ def test_papers_are_loaded_when_one_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"beyond": True}, "paper 'contest' has nothing beyond it; allowed with beyond: acns, ngwa"),
         ({"live": True}, "paper 'contest' is not made live; allowed with live: acns, ngwa"),
         ({"live": True, "dask": "tcp://x:1"}, "dask is 'tcp://x:1'; allowed with live: none"),
         ({"live": True, "pair": ("a", "b")}, "pair and live are given; allowed: one of them"),

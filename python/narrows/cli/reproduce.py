@@ -71,7 +71,7 @@ def reproduce(
         typer.Option(
             "--beyond",
             metavar="",
-            help="ngwa only: answer the questions that the paper leaves open, in a separate report.",
+            help="Answer the questions that the paper leaves open, in a separate report.",
         ),
     ] = False,
     live: Annotated[

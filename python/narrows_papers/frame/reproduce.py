@@ -109,6 +109,9 @@ def _check(paper: Paper, asked: Request) -> None:
     if len(named) > 1:
         message = f"{' and '.join(named)} are given; allowed: one of them"
         raise InputError(message)
+    if named and (asked.flows is not None or asked.page_only):
+        message = f"{named[0]} is given with flows or page; allowed: flows and page with the sweeps of the paper alone"
+        raise InputError(message)
     if asked.live_jobs is not None and not (asked.live and paper.live_jobs):
         message = f"live_jobs is {asked.live_jobs}; allowed with live of: {_having(lambda one: one.live_jobs)}"
         raise InputError(message)
@@ -133,8 +136,7 @@ def _chosen(paper: Paper, asked: Request) -> tuple[Report[Any], str]:
     module, folder = paper.report, paper.name
     lacking = ""
     if asked.beyond:
-        module, folder = paper.beyond or "", f"{paper.name}-beyond"
-        lacking = f"has nothing beyond it; allowed with beyond: {_having(lambda one: one.beyond)}"
+        module, folder = paper.beyond, f"{paper.name}-beyond"
     elif asked.live:
         module, folder = paper.live or "", f"{paper.name}-live"
         lacking = f"is not made live; allowed with live: {_having(lambda one: one.live)}"

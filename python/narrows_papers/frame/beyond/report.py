@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from narrows import _core
 from narrows.outcome import joint_digest
 from narrows.studies.reproduction.request import command
-from narrows.studies.reproduction.result import Cell, Claim, Reproduction, on_runs, tally
+from narrows.studies.reproduction.result import Cell, Claim, Reproduction, on_runs
 from narrows_papers.frame.beyond.question import written
 from narrows_papers.frame.report import Contents, Page, Simulated
 
@@ -140,7 +140,8 @@ def headline(answers: Sequence[Answer], expected: str) -> str:
     """Summarise in one paragraph how many expectations held, and which did not."""
     claims = [claim for one in answers for claim in one.section.claims]
     failing = [_short(claim) for claim in claims if claim.verdict == "differs"]
-    holding = tally(claims)
+    verdicts = [claim.verdict for claim in claims]
+    undecided = verdicts.count("undecided")
     seeds = sorted({one.results.seeds for one in answers})
     over = (
         "one seed"
@@ -148,9 +149,10 @@ def headline(answers: Sequence[Answer], expected: str) -> str:
         else f"{' to '.join(map(str, (seeds[0], seeds[-1]))) if len(seeds) > 1 else seeds[0]} seeds"
     )
     runs = sum(len(one.results.digests) for one in answers)
+    asked = "One question" if len(answers) == 1 else f"{len(answers)} questions"
     text = (
-        f"{len(answers)} questions that the paper leaves open, {runs:,} runs, {over} for each arm. Of {len(claims)} "
-        f"expectations {expected} {holding.partition(' of ')[0]} hold{holding.partition(str(len(claims)))[2]}"
+        f"{asked} that the paper leaves open, {runs:,} runs, {over} for each arm. Of {len(claims)} expectations "
+        f"{expected} {verdicts.count('holds')} hold" + (f", {undecided} are undecided" if undecided else "")
     )
     return f"{text}." if not failing else f"{text}; these do not: {'; '.join(failing)}."
 
