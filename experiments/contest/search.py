@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What each value that the contest's paper leaves open does to the score and the claims: one changed for all variants.
 
-    python experiments/contest/search.py --runs 5            # writes search.csv
+python experiments/contest/search.py --runs 5            # writes search.csv
 """
 
 from __future__ import annotations
