@@ -192,6 +192,9 @@ fn every_rule_has_its_message() {
         ("retries of too many", flow("tcp = { max_retries = 1001 }")),
         ("retries as a wrong word", after("[tcp]\nmax_retries = \"unlimted\"")),
         ("ACNS of a flow without its table", flow("tcp = { assist = \"acns\" }")),
+        ("ACNS of a peer without its table", flow("tcp = { peer_assist = \"acns\" }")),
+        ("a peer of an unknown scheme", flow("tcp = { peer_assist = \"acsn\" }")),
+        ("a peer with a strange ECN", flow("tcp = { peer_ecn = \"acurate\" }")),
         (
             "ACNS of all flows without its table",
             after("[tcp]\nassist = \"acns\"") + "[[flows]]\nfrom = \"s1\"\nto = \"d1\"\n",
@@ -426,6 +429,12 @@ fn overrides_reach_every_part() {
         "an alias replaces the other spelling"
     );
     assert_eq!(scenario.flows[0].assist(), Some("acns"));
+    assert_eq!(scenario.flows[0].tcp().unwrap().peer_assist(), Some("acns"), "as the other end");
+    let refusing = good_with(&text, &[("flows[0].tcp.peer_assist", "none"), ("flows[0].tcp.peer_ecn", "accurate")]);
+    let tcp = refusing.flows[0].tcp().unwrap();
+    assert_eq!((tcp.assist.as_deref(), tcp.peer_assist()), (Some("acns"), None));
+    assert!(refusing.flows[0].has_assist("acns") && !tcp.config.ecn && tcp.peer_config().accurate_ecn);
+    assert_eq!(good(&refusing.to_toml()).flows[0].tcp(), Some(tcp), "shown and read again");
     let off = good_with(&text, &[("acns.enabled", "false")]);
     assert_eq!((&off.scheme, off.flows[0].assist()), (&None, None), "the arm without ACNS");
 }

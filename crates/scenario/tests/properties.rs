@@ -43,6 +43,8 @@ const TCP: &[&[&str]] = &[
     &["cc = \"reno\"", "cc = \"cubic\"", "cc = \"westwood\"", "cc = \"htcp\"", "cc = \"vegas\"", "cc = \"tahoe\""],
     &["stack = \"rfc\"", "stack = \"linux\"", "stack = \"ns2\""],
     &["assist = \"acns\"", "assist = \"ngwa\"", "assist = \"none\""],
+    &["peer_assist = \"same\"", "peer_assist = \"acns\"", "peer_assist = \"none\""],
+    &["peer_ecn = \"same\"", "peer_ecn = true", "peer_ecn = \"accurate\""],
     &["mss = \"536 B\"", "mss = \"8960 B\"", "mss = \"1 kB\""],
     &["initial_window = 3", "initial_window = \"rfc5681\"", "initial_window = \"rfc6928\""],
     &["initial_ssthresh = \"64 KiB\"", "initial_ssthresh = \"unlimited\""],

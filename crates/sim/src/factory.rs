@@ -50,7 +50,7 @@ pub(crate) struct Factory {
     /// Per flow; `None` where a flow has no connection.
     algorithms: Vec<Option<Algorithm>>,
     /// Per flow; neighbouring flows with the same settings share one value.
-    configs: Vec<Option<Arc<Config>>>,
+    configs: Vec<Option<[Arc<Config>; 2]>>,
     /// The scenario's scheme, if it has one.
     pub(crate) scheme: Option<Scheme>,
     seeds: Seeds,
@@ -76,22 +76,29 @@ impl Factory {
             seeds,
         };
         for flow in &scenario.flows {
-            let config = flow.tcp().map(|tcp| {
-                let config = factory.config(flow, tcp);
-                let shared = factory.configs.iter().rev().take(8).flatten().find(|near| ***near == config);
-                shared.map_or_else(|| Arc::new(config), Arc::clone)
+            let configs = flow.tcp().map(|tcp| {
+                let client = factory.shared(factory.config(tcp.config, tcp.assist.as_deref()));
+                let server = factory.config(tcp.peer_config(), tcp.peer_assist());
+                let server = if server == *client { Arc::clone(&client) } else { factory.shared(server) };
+                [client, server]
             });
-            factory.configs.push(config);
+            factory.configs.push(configs);
         }
         Ok(factory)
     }
 
-    fn config(&self, flow: &Flow, tcp: &Tcp) -> Config {
-        let mut config = tcp.config;
-        if let Some(scheme) = self.scheme_of(flow) {
+    /// The settings of an end with this scheme.
+    fn config(&self, mut config: Config, assist: Option<&str>) -> Config {
+        if let Some(scheme) = self.scheme_named(assist) {
             scheme.parts.configure(&mut config);
         }
         config
+    }
+
+    /// The same settings as those of a flow shortly before, if there is one, so that many flows share them.
+    fn shared(&self, config: Config) -> Arc<Config> {
+        let near = self.configs.iter().rev().take(8).flatten().flatten().find(|near| ***near == config);
+        near.map_or_else(|| Arc::new(config), Arc::clone)
     }
 
     /// A node's name.
@@ -109,17 +116,16 @@ impl Factory {
     /// The client and the server of flow number `index`; `None` if its transport has no connections.
     pub(crate) fn connections(&self, flow: &Flow, index: usize) -> Option<[Connection; 2]> {
         let tcp = flow.tcp()?;
-        let (config, algorithm) = (self.configs[index].as_ref()?, self.algorithms[index].as_ref()?);
+        let ([config, peer], algorithm) = (self.configs[index].as_ref()?, self.algorithms[index].as_ref()?);
         let (client_port, server_port) = ports(index);
         let client = SocketAddr::new(self.addresses[flow.from], client_port);
         let server = SocketAddr::new(self.addresses[flow.to], server_port);
         let mut iss = self.seeds.stream(&format!("flow/{}", flow.name), "iss");
         let mut iss = || SeqNum::new((iss.next_u64() >> 32) as u32);
-        let config = || Arc::clone(config);
-        let (cc, assist) = self.control(flow, (tcp, algorithm), "cc client");
-        let mut opener = Connection::connect(config(), cc, assist, client, server, iss());
-        let (cc, assist) = self.control(flow, (tcp, algorithm), "cc server");
-        let mut listener = Connection::listen(config(), cc, assist, server, client, iss());
+        let (cc, assist) = self.control(flow, (tcp, algorithm), ("cc client", tcp.assist.as_deref()));
+        let mut opener = Connection::connect(Arc::clone(config), cc, assist, client, server, iss());
+        let (cc, assist) = self.control(flow, (tcp, algorithm), ("cc server", tcp.peer_assist()));
+        let mut listener = Connection::listen(Arc::clone(peer), cc, assist, server, client, iss());
         if tcp.timestamp_offsets {
             opener.set_timestamp_offset(self.timestamp_offset(flow.from, flow.to));
             listener.set_timestamp_offset(self.timestamp_offset(flow.to, flow.from));
@@ -138,17 +144,17 @@ impl Factory {
 
     /// The congestion control and the scheme's part at one end of a flow.
     ///
-    /// `purpose` names the end, for its random numbers.
+    /// `purpose` names the end, for its random numbers; `assist` is its scheme.
     fn control(
         &self,
         flow: &Flow,
         (tcp, algorithm): (&Tcp, &Algorithm),
-        purpose: &str,
+        (purpose, assist): (&str, Option<&str>),
     ) -> (Box<dyn CongestionControl>, Option<Box<dyn Assist>>) {
         let seed = self.seeds.stream(&format!("flow/{}", flow.name), purpose).next_u64();
         let params = Params::new(tcp.cc_params.iter().map(|(n, v)| (n.clone(), param(v))).collect()).seeded(seed);
         let base = algorithm.build(&params);
-        match self.scheme_of(flow) {
+        match self.scheme_named(assist) {
             Some(scheme) => {
                 let (control, assist) = scheme.parts.end(base);
                 (control, Some(assist))
@@ -157,9 +163,9 @@ impl Factory {
         }
     }
 
-    /// The scheme, if the end points of this flow use it.
-    fn scheme_of(&self, flow: &Flow) -> Option<&Scheme> {
-        self.scheme.as_ref().filter(|scheme| flow.assist() == Some(scheme.row.about.name))
+    /// The scheme, if it has this name.
+    fn scheme_named(&self, name: Option<&str>) -> Option<&Scheme> {
+        self.scheme.as_ref().filter(|scheme| name == Some(scheme.row.about.name))
     }
 }
 

@@ -59,6 +59,26 @@ fn every_pairing_of_end_points_and_routers_delivers_everything() {
     }
 }
 
+/// Ends of different support agree on the best that both have, whichever of them opens the connection.
+#[test]
+fn ends_of_different_support_agree_on_what_both_have() {
+    let ends = [("acns", true), ("acns", false), ("none", true), ("none", false)];
+    for (assist, ecn) in ends {
+        for (peer_assist, peer_ecn) in ends {
+            let tcp =
+                format!("assist = \"{assist}\", ecn = {ecn}, peer_assist = \"{peer_assist}\", peer_ecn = {peer_ecn}");
+            let outcome = transfer(TIGHT, &tcp, true, 4, "extension");
+            let flow = outcome.samples.flow_totals.row(0).unwrap();
+            assert_eq!(flow.delivered_bytes, 2_000_000, "{tcp}");
+            let assisted = assist == "acns" && peer_assist == "acns";
+            assert_eq!(flow.counters.iter().sum::<u64>() > 0, assisted, "{tcp}");
+            // The SYN of an end with ACNS offers ECN as well, whatever its own setting.
+            let by_ecn = !assisted && (ecn || assist == "acns") && peer_ecn;
+            assert_eq!(flow.ecn_reductions > 0, by_ecn, "{tcp}");
+        }
+    }
+}
+
 #[test]
 fn an_old_flow_of_low_priority_is_held_below_the_loss() {
     let outcome = transfer(DROPTAIL, "assist = \"acns\"", true, 4, "extension");

@@ -248,7 +248,8 @@ impl Build<'_> {
             Transport::Udp(settings) => settings.payload.as_u64() + udp,
             Transport::Tcp(settings) => {
                 let own = u64::from(settings.mss) + tcp;
-                let leaves_room = settings.assist.as_deref() == self.schemes.enabled().map(|row| row.name);
+                let enabled = self.schemes.enabled().map(|row| row.name);
+                let leaves_room = settings.assist.as_deref() == enabled && settings.peer_assist() == enabled;
                 if self.router_adds == 0 || leaves_room { own } else { (own + self.router_adds).min(LARGEST_PACKET) }
             }
         }

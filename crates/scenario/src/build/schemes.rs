@@ -152,7 +152,7 @@ impl Build<'_> {
 
     /// Refuses an amount of data below one segment of a flow that takes part.
     fn holds_segment(&mut self, (table, name): (&str, &str), most: Bytes, flows: &[Flow]) {
-        let own = flows.iter().filter(|flow| flow.assist() == Some(table));
+        let own = flows.iter().filter(|flow| flow.has_assist(table));
         let own = own.filter_map(|flow| Some((flow, Bytes::new(flow.tcp()?.mss.into()))));
         let Some((largest, mss)) = own.max_by_key(|(_, mss)| *mss) else { return };
         let Some(item) = self.root.table(table).and_then(|record| record.given(name)) else { return };

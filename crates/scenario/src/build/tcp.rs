@@ -8,7 +8,9 @@ use crate::problem::Place;
 use crate::record::{FromValue, Item, Layers, OrWord, Record, Value, default};
 use crate::schema::{DELAYED_ACK, PACING, RTO, TCP, Table, habits};
 use crate::suggest::hint;
-use crate::types::{DelayedAck, EcnEcho, Pacing, RecoveryKind, Reduction, RtoConfig, RtoStyle, Stack, Tcp};
+use crate::types::{
+    DelayedAck, EcnEcho, Pacing, Peer, PeerEcn, RecoveryKind, Reduction, RtoConfig, RtoStyle, Stack, Tcp,
+};
 use crate::words::FromWord;
 use narrows_settings::Config;
 use narrows_units::{Bytes, Duration};
@@ -22,9 +24,12 @@ pub(crate) struct Base<'a> {
     chosen: Option<Chosen<'a>>,
     /// Whether the settings of `[tcp]` are consistent.
     agreed: bool,
-    /// Whether the scheme of `[tcp]` has been refused already: flows share it.
-    refused: bool,
+    /// Which of [`SCHEME_KEYS`] in `[tcp]` have been refused already, a bit each: flows share them.
+    refused: u8,
 }
+
+/// Keys that name a scheme at an end point, with a bit for each.
+const SCHEME_KEYS: [(&str, u8); 2] = [("assist", 1), ("peer_assist", 2)];
 
 /// A field that was given, and its table.
 #[derive(Clone, Copy, Debug)]
@@ -90,13 +95,15 @@ impl<'a> Build<'a> {
         let name = Layers::new(&TCP, [own]).get::<String>("cc");
         let chosen = name.and_then(|name| self.chosen(&name, said.cc.as_ref(), own, &TOP, None));
         let tcp = self.tcp(&said, chosen.as_ref()).map(Arc::new);
-        Base { agreed: tcp.is_some() && self.report.count() == before, tcp, chosen, refused: false }
+        Base { agreed: tcp.is_some() && self.report.count() == before, tcp, chosen, refused: 0 }
     }
 
     /// The settings of a flow, which may give `cc` and `stack` beside its table.
     pub(crate) fn flow_tcp(&mut self, flow: &Record, base: &mut Base<'a>, path: &Path<'_>) -> Option<Arc<Tcp>> {
         let own = flow.table("tcp");
-        self.refuse_assist(own, base, path);
+        for (key, bit) in SCHEME_KEYS {
+            self.refuse_assist(own, base, path, (key, bit));
+        }
         let inner = Path::Key(path, "tcp");
         let cc = self.either("cc", (flow, path), (own, &inner));
         let stack = self.either("stack", (flow, path), (own, &inner));
@@ -133,6 +140,7 @@ impl<'a> Build<'a> {
     /// Builds all settings from the given ones and the stack's defaults.
     fn tcp(&mut self, said: &Said<'_>, chosen: Option<&Chosen<'_>>) -> Option<Tcp> {
         let assist = self.assist(said);
+        let peer_assist = self.peer_assist(said);
         let stack = said.stack()?;
         let habits = habits(stack, chosen.and_then(|chosen| chosen.row.ns2));
         let layers = Layers::new(&TCP, said.tables().into_iter().chain([Some(habits)]));
@@ -156,6 +164,7 @@ impl<'a> Build<'a> {
             cc: chosen.row.name.clone(),
             cc_params: chosen.params(stack),
             assist: assist?,
+            peer: Peer { assist: peer_assist?, ecn: layers.get::<SameOr<PeerEcn>>("peer_ecn")?.0 },
             read_rate: None,
             config: Config {
                 delayed_ack: delayed_ack(tables)?,
@@ -268,22 +277,30 @@ impl<'a> Build<'a> {
     }
 
     /// Refuses a scheme at the end points of a flow if no table of that name gives its parameters and its routers.
-    fn refuse_assist(&mut self, own: Option<&Record>, base: &mut Base<'_>, path: &Path<'_>) {
+    ///
+    /// `key` is one of [`SCHEME_KEYS`], with its bit in [`Base::refused`].
+    fn refuse_assist(
+        &mut self,
+        own: Option<&Record>,
+        base: &mut Base<'_>,
+        path: &Path<'_>,
+        (key, bit): (&'static str, u8),
+    ) {
         let tcp = Path::Key(path, "tcp");
         let shared = self.root.table("tcp");
         let (item, path, shared) =
-            match (own.and_then(|own| own.given("assist")), shared.and_then(|shared| shared.given("assist"))) {
+            match (own.and_then(|own| own.given(key)), shared.and_then(|shared| shared.given(key))) {
                 (Some(item), _) => (item, &tcp, false),
-                (None, Some(item)) if !base.refused => (item, &TOP, true),
+                (None, Some(item)) if base.refused & bit == 0 => (item, &TOP, true),
                 _ => return,
             };
         let Value::Text(name) = &item.value else { return };
         let known = self.catalogue.schemes.iter().any(|row| row.name == *name);
         if known && self.schemes.of(name).is_none() {
-            base.refused |= shared;
+            base.refused |= if shared { bit } else { 0 };
             let (reason, allowed) =
                 (format!("needs an [{name}] table"), format!("none, or an [{name}] table beside it"));
-            self.report.add(item.place, Path::Key(path, "assist"), &item.shown, reason, allowed);
+            self.report.add(item.place, Path::Key(path, key), &item.shown, reason, allowed);
         }
     }
 
@@ -294,7 +311,12 @@ impl<'a> Build<'a> {
 
     /// Returns the scheme at the end points: by default the one that is on; none if the named one is off.
     fn assist(&mut self, said: &Said<'_>) -> Option<Option<String>> {
-        let Some(item) = Layers::new(&TCP, said.tables()).given("assist") else {
+        self.scheme_at(said, "assist")
+    }
+
+    /// Returns the scheme that a key names, or the enabled one if it is not given.
+    fn scheme_at(&mut self, said: &Said<'_>, key: &'static str) -> Option<Option<String>> {
+        let Some(item) = Layers::new(&TCP, said.tables()).given(key) else {
             return Some(self.schemes.enabled().map(|row| row.name.to_owned()));
         };
         let Value::Text(name) = &item.value else { return None };
@@ -303,14 +325,23 @@ impl<'a> Build<'a> {
             return Some(None);
         }
         if !names.contains(&name.as_str()) {
-            if said.own.is_some_and(|own| own.given("assist").is_some()) {
+            if said.own.is_some_and(|own| own.given(key).is_some()) {
                 let reason = format!("is not a scheme{}", hint(name, names.iter().copied()));
                 let allowed = std::iter::once("none").chain(names.iter().copied()).collect::<Vec<_>>().join(", ");
-                self.report.add(item.place, Path::Key(said.path, "assist"), &item.shown, reason, allowed);
+                self.report.add(item.place, Path::Key(said.path, key), &item.shown, reason, allowed);
             }
             return None;
         }
         Some((self.schemes.of(name) != Some(false)).then(|| name.clone()))
+    }
+
+    /// Returns the scheme at the end that the flow goes to, if it is named; see [`Self::assist`].
+    fn peer_assist(&mut self, said: &Said<'_>) -> Option<Option<Option<String>>> {
+        match Layers::new(&TCP, said.tables()).given("peer_assist") {
+            None => Some(None),
+            Some(item) if matches!(item.value, Value::Word("same")) => Some(None),
+            Some(_) => self.scheme_at(said, "peer_assist").map(Some),
+        }
     }
 
     /// Builds the timer's settings. The stack's times apply only with the stack's style; another style has its own
@@ -368,6 +399,28 @@ enum EcnOffer {
     Off,
     Classic,
     Accurate,
+}
+
+/// A value, or the word `same`.
+struct SameOr<T>(Option<T>);
+
+impl<T: FromValue> FromValue for SameOr<T> {
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Word("same") => Some(Self(None)),
+            other => T::from_value(other).map(|own| Self(Some(own))),
+        }
+    }
+}
+
+impl FromValue for PeerEcn {
+    fn from_value(value: &Value) -> Option<Self> {
+        EcnOffer::from_value(value).map(|offer| match offer {
+            EcnOffer::Off => Self::Off,
+            EcnOffer::Classic => Self::Classic,
+            EcnOffer::Accurate => Self::Accurate,
+        })
+    }
 }
 
 impl FromValue for EcnOffer {

@@ -3,7 +3,7 @@
 use super::tcp_inner::{DELAYED_ACK, PACING, RTO};
 use super::{ANY_RATE, Field, Kind, LARGE, Lens, Need, STACKS, Table, Word};
 use crate::record::{FromValue, Item, ToValue, Value};
-use crate::types::{IdleRestart, InitialWindow, ParamValue, Tcp};
+use crate::types::{IdleRestart, InitialWindow, ParamValue, PeerEcn, Tcp};
 use narrows_units::Bytes;
 
 /// The row of a setting that fills the field of `narrows_settings::Config` with the same name.
@@ -30,6 +30,11 @@ macro_rules! ruled {
 /// A lens that only reads.
 const fn reads(get: fn(&Tcp) -> Value) -> Lens {
     Lens { get, set: None }
+}
+
+/// The name of a scheme, or that there is none.
+fn named(scheme: &Option<String>) -> Value {
+    scheme.clone().map_or(Value::Absent("none"), Value::Text)
 }
 
 const UNLIMITED: &[Word] = &[Word("unlimited", "no bound")];
@@ -73,8 +78,16 @@ const SETTINGS: &[Field] = &[
         Need::Described("the scheme whose table is enabled, else `none`"),
         "Network-assisted scheme at both ends.",
     )
-    .lens(reads(|tcp| tcp.assist.clone().map_or(Value::Absent("none"), Value::Text)))
+    .lens(reads(|tcp| named(&tcp.assist)))
     .honoured(),
+    Field::new(
+        "peer_assist",
+        Kind::Or(&Kind::Scheme, &[Word("same", "that of `assist`")]),
+        Need::Default("same"),
+        "Network-assisted scheme at the end that the flow goes to, if it has another than the one that it comes from. \
+         Simulated runs only.",
+    )
+    .lens(reads(|tcp| tcp.peer.assist.as_ref().map_or(Value::Word("same"), named))),
     Field::new(
         "mss",
         Kind::Size(88, 65_495),
@@ -253,6 +266,18 @@ const SETTINGS: &[Field] = &[
         set: None,
     })
     .honoured(),
+    Field::new(
+        "peer_ecn",
+        Kind::Or(&Kind::Switch, &[Word("same", "that of `ecn`"), Word("accurate", "AccECN (RFC 9768)")]),
+        Need::Default("same"),
+        "ECN at the end that the flow goes to, if it has another than the one that it comes from. Simulated runs only.",
+    )
+    .lens(reads(|tcp| match tcp.peer.ecn {
+        None => Value::Word("same"),
+        Some(PeerEcn::Off) => Value::Switch(false),
+        Some(PeerEcn::Classic) => Value::Switch(true),
+        Some(PeerEcn::Accurate) => Value::Word("accurate"),
+    })),
     ruled!(
         ecn_echo,
         Kind::Choice(&[

@@ -395,9 +395,15 @@ impl Flow {
         }
     }
 
-    /// Returns the scheme at the flow's end points, which only TCP flows have.
+    /// Returns the scheme at the end that a flow comes from, which only TCP flows have.
     #[must_use]
     pub fn assist(&self) -> Option<&str> {
         self.tcp()?.assist.as_deref()
+    }
+
+    /// Whether an end of the flow has this scheme.
+    #[must_use]
+    pub fn has_assist(&self, scheme: &str) -> bool {
+        self.tcp().is_some_and(|tcp| tcp.assist.as_deref() == Some(scheme) || tcp.peer_assist() == Some(scheme))
     }
 }

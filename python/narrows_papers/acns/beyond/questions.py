@@ -11,6 +11,7 @@ from narrows_papers.acns.beyond import (
     joins,
     lossy,
     oldest,
+    pairings,
     priorities,
     queues,
     routers,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 QUESTIONS: tuple[Question, ...] = (
     routers.QUESTION,
     hosts.QUESTION,
+    pairings.QUESTION,
     joins.QUESTION,
     queues.QUESTION,
     oldest.QUESTION,
@@ -37,6 +39,7 @@ QUESTIONS: tuple[Question, ...] = (
 WORK: dict[str, float] = {
     "routers": 30,
     "hosts": 10,
+    "pairings": 8,
     "joins": 20,
     "queues": 15,
     "oldest": 15,

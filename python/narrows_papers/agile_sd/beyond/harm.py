@@ -93,7 +93,7 @@ QUESTION = Compared(
     key="harm",
     title="Harm to other flows",
     asks="fairness to CUBIC, Compound and NewReno in one setting.",
-    setting="The flow that may be harmed, and beside it Agile-SD or one of today: 100 Mb/s, 20 ms; buffers of 17 and "
+    setting="A rival that may be harmed, and beside it Agile-SD or one of today: 100 Mb/s, 20 ms; buffers of 17 and "
     "167 packets (0.1 and 1 BDP). 10 to 40 s.",
     cases=CASES,
     quick=("cubic-large", "bbr3-large"),
@@ -101,9 +101,9 @@ QUESTION = Compared(
     end_s=40,
     claims=claims,
     conclusion=conclusion,
-    axis="Flow that may be harmed, buffer",
+    axis="Rival, buffer",
     columns=TODAY,
-    more={"rival": ("Mb/s", "Flow that may be harmed"), "beside": ("Mb/s", "Flow beside it")},
+    more={"rival": ("Mb/s", "Rival"), "beside": ("Mb/s", "Beside it")},
     measure_more=measure,
 ).question()
 """The question."""

@@ -159,9 +159,9 @@ QUESTION = Compared(
     conclusion=conclusion,
     axis="Channel and queue",
     more={
-        "share": ("%", "Share of the second"),
-        "first": ("Mb/s", "A flow of CUBIC"),
-        "second": ("Mb/s", "A flow of the second"),
+        "share": ("%", "Second's share"),
+        "first": ("Mb/s", "One CUBIC"),
+        "second": ("Mb/s", "One second"),
     },
     measure_more=measure,
 ).question()
