@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EXAMPLE = (
     "A run with captures: narrows run acns --pcap -o results/acns\n\n"
     "Example: narrows audit results/acns\n\n"
-    "Other settings than the run's: narrows audit results/acns --scenario other.toml"
+    "Other settings than the run's: narrows audit results/acns --scenario acns"
 )
 
 
@@ -32,8 +32,10 @@ def audit(
         str | None, typer.Option("--scheme", metavar="NAME", help="acns or ngwa; by default the scenario's.")
     ] = None,
     scenario: Annotated[
-        Path | None,
-        typer.Option("--scenario", metavar="FILE", help="The routers' settings; by default the run's scenario.toml."),
+        str | None,
+        typer.Option(
+            "--scenario", metavar="FILE", help="The routers' settings, a file or a name; by default the run's."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -166,7 +166,7 @@ def audit(
     scheme : str or None
         ``acns`` or ``ngwa``; by default the one that the scenario has.
     scenario : path or None
-        File with the routers' settings; by default ``scenario.toml`` of the run.
+        File with the routers' settings, or the name of a bundled scenario; by default ``scenario.toml`` of the run.
     tell : callable or None
         Told the name of each router before it is read.
 
@@ -179,11 +179,13 @@ def audit(
     if not folder.is_dir():
         message = f"{source}: is no directory; allowed: a run's directory with captures, or that of the captures"
         raise InputError(message)
+    from narrows.model.scenario import Scenario
+
     if (folder / "pcap").is_dir():
         folder, settings = folder / "pcap", folder / "scenario.toml"
     else:
         settings = folder.parent / "scenario.toml"
-    resolved = _resolved(Path(scenario) if scenario is not None else settings, source)
+    resolved = _resolved(settings, source) if scenario is None else Scenario.from_file(scenario).resolved
     name = _scheme(resolved, scheme, source)
     links = _links(resolved)
     wireless = {one.node for channel in resolved.wifi for one in (channel.base, *channel.stations)}
@@ -202,7 +204,7 @@ def _resolved(file: Path, source: str | PathLike[str]) -> Resolved:
     from narrows.model.scenario import Scenario
 
     if not file.is_file():
-        message = f"{source}: no settings at {file}; allowed: a run's directory, or a scenario given by name"
+        message = f"{source}: no settings at {file}; allowed: a run's directory, or settings by --scenario"
         raise InputError(message)
     return Scenario.from_file(file).resolved
 
