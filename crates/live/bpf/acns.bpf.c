@@ -16,6 +16,7 @@
  * State
  *   acns_flows      a connection at one of its ends (struct acns_flow): bits seen and told, asks, advice, counters
  *   acns_senders    in a socket: the ruling command, the history of the window, the trend (struct acns_sender)
+ *                   Both are in acns_state.h.
  *
  *   leaves:  acns_egress   SYN: setup bits | new data: I2 to I5 | ACK: T1 to T6
  *   arrives: acns_ingress  I6, I7: noted for the next ACK | T5, T6: advice for the sender | all bits cleared
@@ -28,7 +29,8 @@
  *     SYN; acns_ingress takes them off, so that the kernel never takes them for an offer of ECN. A host supports
  *     ACNS where the programs are attached. What is left of a plain ECN answer is the kernel's: ECN is used where
  *     the socket offered it itself.
- *   - Only over kernel CUBIC (acns_cubic) and kernel Reno (acns_reno). Windows count segments.
+ *   - Over kernel CUBIC (acns_cubic) and kernel Reno (acns_reno) here; over kernel BBR, Agile-SD and Compound in acns_BASE.bpf.c.
+ *     Of the kernel's controls eBPF can call no others but DCTCP, whose bits of ECN are ACNS's. Windows count segments.
  *   - The kernel asks for the slow-start threshold before it says whether a timeout or duplicates showed the loss.
  *     So each loss is judged, and a timeout takes the judgement back when it shows itself (set_state), which is
  *     what the base would have done alone.
@@ -39,7 +41,8 @@
  *   - While the window is held, CUBIC is not called at all: as in its profile `linux`, its curve's clock runs on.
  *   - A packet that the stack hands down to be cut into segments by the device carries one message for all of them;
  *     where the device takes single segments (ip link set DEV gso_max_segs 1) each has its own.
- *   - IPv6 passes untouched.
+ *   - In IPv6 an asking segment is 8 bytes longer where the option carries CMI; user space makes room for it by a smaller
+ *     maximum segment size.
  *
  * Limits
  *   trend_count at most 63. A connection that is older than the programs is left alone. The table of connections
@@ -48,58 +51,44 @@
  * Vectors
  *   crates/live/tests/acns_packets.rs, acns_control.rs.
  */
-#include "packet.h"
-#include "acns_rules.h"
+#include "acns_state.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 /* Whether each ACK's command is obeyed on its own (1), or that of the segment that asked until the next answer (0). */
 PARAM(command_scope, 0);
-/* Whether commands are obeyed, or only counted. */
-PARAM(obey, 1);
-/* th_L1 and th_L2 in millionths, at most 4 million. */
-PARAM(loss_fallback_threshold, 1841300);
-PARAM(loss_decrease_threshold, 2158700);
-/* How many commands make the trend. */
-PARAM(trend_count, 10);
-/* exp(-i / sigma) of the i-th newest command before the newest, in units of 2^-30: here for sigma = 3. */
-const volatile u32 acns_metrics[ACNS_TREND] = {
-	1073741824, 769369636, 551277434, 395007542, 283035272, 202803634, 145315154, 104122858, 74607288, 53458458,
-};
-/* Under which names sockets know acns_cubic and acns_reno. */
-const volatile char acns_names[2][16] = { "acns_cubic", "acns_reno" };
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, struct narrows_flow);
-	__type(value, struct acns_flow);
-} acns_flows SEC(".maps");
-
-/* A sender's memory. */
-struct acns_sender {
-	u32 heard; /* of acns_in.advices */
-	u32 ruling; /* the command that rules; ACNS_NONE before the first and after a timeout */
-	u32 round_end; /* sequence number whose acknowledgment ends the round trip */
-	u32 rounds; /* whether it holds */
-	u32 judged; /* a loss was judged and its recovery has not ended: 1 + what it was taken for */
-	u32 pushed; /* the judgement was added to the trend */
-	u32 cwnd; /* at that loss */
-	u32 fell; /* the window that it fell back to; 0: it did not */
-	u32 ssthresh; /* the threshold before, if it is to be put back when recovery ends; 0: it is not */
-	u32 base_told; /* the base was told of the last loss */
-	struct acns_trend trend;
-	struct acns_history history;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct acns_sender);
-} acns_senders SEC(".maps");
+/* How CMI is carried in IPv6: an option (0) or the flow label (1). */
+PARAM(ipv6, 0);
+/* Under which names sockets know the congestion controls of ACNS, of this object and others; empty names are none. */
+const volatile char acns_names[ACNS_NAMES][16] = { "acns_cubic", "acns_reno" };
 
 /* ---- packets ---- */
+
+/* CMI, the bit that tells apart messages with one ECN field. */
+narrows_inline bool acns_cmi(const struct packet *p)
+{
+	if (!p->v6)
+		return p->fragment & 0x8000;
+	if (param_ipv6)
+		return p->first & ACNS_LABEL_CMI;
+	return p->hop_kind == ACNS_OPTION && p->hop_data & ACNS_OPTION_CMI;
+}
+
+/* Writes CMI. Where another scheme's option is in the way, or the packet cannot grow by one, CMI stays 0. */
+narrows_inline void acns_set_cmi(struct __sk_buff *skb, struct packet *p, bool cmi)
+{
+	if (!p->v6) {
+		packet_set_reserved(skb, p, cmi);
+	} else if (param_ipv6) {
+		u32 kept = p->first & (~(u32)FLOW_LABEL_BITS | ACNS_LABEL);
+
+		packet_set_first_v6(skb, p, cmi ? kept | ACNS_LABEL_CMI : kept);
+	} else if (p->hop_kind == ACNS_OPTION) {
+		packet_set_hop_data(skb, p, cmi ? p->hop_data | ACNS_OPTION_CMI : p->hop_data & ~ACNS_OPTION_CMI);
+	} else if (cmi && !p->hop) {
+		packet_add_hop(skb, p, ACNS_OPTION, ACNS_OPTION_CMI);
+	}
+}
 
 /* The connection, afresh. */
 narrows_inline struct acns_flow *acns_new_flow(const struct narrows_flow *key)
@@ -128,8 +117,8 @@ narrows_inline bool acns_is_ours(struct tcp_sock *tp)
 
 	if (!ops || bpf_probe_read_kernel(name, sizeof(name), ops->name))
 		return false;
-	for (k = 0; k < 2; k++) {
-		bool same = true;
+	for (k = 0; k < ACNS_NAMES; k++) {
+		bool same = acns_names[k][0];
 
 		for (i = 0; i < 15; i++) {
 			same &= name[i] == acns_names[k][i];
@@ -216,10 +205,9 @@ int acns_egress(struct __sk_buff *skb)
 		return TCX_NEXT;
 	if (tp)
 		message = acns_mark(f, &p, tp, skb->gso_segs ? skb->gso_segs : 1);
-	if (message != ACNS_I1) {
+	if (message != ACNS_I1)
 		packet_set_ecn(skb, &p, acns_ect(acns_nonce(p.seq)));
-		packet_set_reserved(skb, &p, message == ACNS_ASK);
-	}
+	acns_set_cmi(skb, &p, message == ACNS_ASK);
 	if (p.word & TCP_ACK)
 		packet_set_flags(skb, &p, (p.word & ~ACNS_TCP_BITS) | acns_echo(&f->in, &f->out, message != ACNS_I1));
 	return TCX_NEXT;
@@ -281,7 +269,7 @@ int acns_ingress(struct __sk_buff *skb)
 		acns_end_in(f);
 	if (acns_is_on(f)) {
 		if (p.payload)
-			acns_on_data_in(&f->in, p.first, p.fragment & 0x8000);
+			acns_on_data_in(&f->in, packet_ecn(&p), acns_cmi(&p));
 		if (p.word & TCP_ACK) {
 			advice = acns_on_ack_in(f, p.ack, acns_tcp_command(p.word), param_command_scope);
 			if (advice != ACNS_NONE)
@@ -290,54 +278,82 @@ int acns_ingress(struct __sk_buff *skb)
 	}
 	/* Where both agreed, these bits mean nothing to the kernel, also behind the first FIN. */
 	packet_set_ecn(skb, &p, 0);
-	packet_set_reserved(skb, &p, false);
+	acns_set_cmi(skb, &p, false);
 	packet_set_flags(skb, &p, p.word & ~ACNS_TCP_BITS);
 	return TCX_NEXT;
 }
 
 /* ---- congestion control ---- */
 
+/* The bases of this object are the kernel's own, which programs can call. */
+enum { ACNS_OVER_RENO, ACNS_OVER_CUBIC };
+#define ACNS_RULES_RECOVERY false
+
+/* Kernel CUBIC's state in icsk_ca_priv (net/ipv4/tcp_cubic.c): when its curve began; 0 lets it begin anew. */
+struct bictcp {
+	u32 epoch_start;
+} NARROWS_CO_RE;
+
+narrows_inline void acns_base_init(struct sock *sk, u32 base)
+{
+	if (base == ACNS_OVER_CUBIC)
+		cubictcp_init(sk);
+}
+
+narrows_inline void acns_base_in_ack_event(struct sock *sk, u32 flags, u32 base)
+{
+}
+
+narrows_inline void acns_base_cong_avoid(struct sock *sk, u32 ack, u32 acked, u32 base)
+{
+	if (base == ACNS_OVER_CUBIC)
+		cubictcp_cong_avoid(sk, ack, acked);
+	else
+		tcp_reno_cong_avoid(sk, ack, acked);
+}
+
+/* While the window is held, CUBIC is not called at all: as in its profile `linux`, its curve's clock runs on. */
+narrows_inline void acns_base_held(struct sock *sk, u32 ack, u32 acked, u32 base)
+{
+}
+
+narrows_inline u32 acns_base_ssthresh(struct sock *sk, u32 base)
+{
+	return base == ACNS_OVER_CUBIC ? cubictcp_recalc_ssthresh(sk) : tcp_reno_ssthresh(sk);
+}
+
+narrows_inline void acns_base_set_state(struct sock *sk, u8 new_state, u32 base)
+{
+	if (base == ACNS_OVER_CUBIC)
+		cubictcp_state(sk, new_state);
+}
+
+narrows_inline void acns_base_cwnd_event(struct sock *sk, enum tcp_ca_event event, u32 base)
+{
+	if (base == ACNS_OVER_CUBIC)
+		cubictcp_cwnd_event(sk, event);
+}
+
+narrows_inline u32 acns_base_undo_cwnd(struct sock *sk, u32 base)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+/* CUBIC's curve starts again from the window that was set, and keeps the window of the last loss. */
+narrows_inline void acns_base_window_set(struct sock *sk, u32 base)
+{
+	struct bictcp *ca = inet_csk_ca(sk);
+
+	if (base == ACNS_OVER_CUBIC)
+		ca->epoch_start = 0;
+}
+
 #include "acns_control.h"
 
-#define ACNS_OVER(base, cubic)                                                                                         \
-	SEC("struct_ops")                                                                                              \
-	void BPF_PROG(acns_##base##_init, struct sock *sk)                                                             \
-	{                                                                                                              \
-		acns_init(sk, cubic);                                                                                  \
-	}                                                                                                              \
-	SEC("struct_ops")                                                                                              \
-	void BPF_PROG(acns_##base##_in_ack_event, struct sock *sk, u32 flags)                                          \
-	{                                                                                                              \
-		acns_hear(sk, cubic);                                                                                  \
-	}                                                                                                              \
-	SEC("struct_ops")                                                                                              \
-	void BPF_PROG(acns_##base##_cong_avoid, struct sock *sk, u32 ack, u32 acked)                                   \
-	{                                                                                                              \
-		acns_cong_avoid(sk, ack, acked, cubic);                                                                \
-	}                                                                                                              \
-	SEC("struct_ops")                                                                                              \
-	u32 BPF_PROG(acns_##base##_ssthresh, struct sock *sk)                                                          \
-	{                                                                                                              \
-		return acns_ssthresh(sk, cubic);                                                                       \
-	}                                                                                                              \
-	SEC("struct_ops")                                                                                              \
-	void BPF_PROG(acns_##base##_set_state, struct sock *sk, u8 new_state)                                          \
-	{                                                                                                              \
-		acns_set_state(sk, new_state, cubic);                                                                  \
-	}                                                                                                              \
-	SEC("struct_ops")                                                                                              \
-	void BPF_PROG(acns_##base##_cwnd_event, struct sock *sk, enum tcp_ca_event event)                              \
-	{                                                                                                              \
-		acns_cwnd_event(sk, event, cubic);                                                                     \
-	}                                                                                                              \
-	SEC("struct_ops")                                                                                              \
-	u32 BPF_PROG(acns_##base##_undo_cwnd, struct sock *sk)                                                         \
-	{                                                                                                              \
-		return acns_undo_cwnd(sk, cubic);                                                                      \
-	}
-
-ACNS_OVER(cubic, true)
-ACNS_OVER(reno, false)
+ACNS_HOOKS(cubic, ACNS_OVER_CUBIC)
+ACNS_GROWTH(cubic, ACNS_OVER_CUBIC)
+ACNS_HOOKS(reno, ACNS_OVER_RENO)
+ACNS_GROWTH(reno, ACNS_OVER_RENO)
 
 SEC("struct_ops")
 void BPF_PROG(acns_cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample)
@@ -347,13 +363,8 @@ void BPF_PROG(acns_cubic_pkts_acked, struct sock *sk, const struct ack_sample *s
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops acns_cubic = {
-	.init = (void *)acns_cubic_init,
-	.in_ack_event = (void *)acns_cubic_in_ack_event,
+	ACNS_HOOKS_OF(cubic),
 	.cong_avoid = (void *)acns_cubic_cong_avoid,
-	.ssthresh = (void *)acns_cubic_ssthresh,
-	.set_state = (void *)acns_cubic_set_state,
-	.cwnd_event = (void *)acns_cubic_cwnd_event,
-	.undo_cwnd = (void *)acns_cubic_undo_cwnd,
 	.pkts_acked = (void *)acns_cubic_pkts_acked,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "acns_cubic",
@@ -361,13 +372,8 @@ struct tcp_congestion_ops acns_cubic = {
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops acns_reno = {
-	.init = (void *)acns_reno_init,
-	.in_ack_event = (void *)acns_reno_in_ack_event,
+	ACNS_HOOKS_OF(reno),
 	.cong_avoid = (void *)acns_reno_cong_avoid,
-	.ssthresh = (void *)acns_reno_ssthresh,
-	.set_state = (void *)acns_reno_set_state,
-	.cwnd_event = (void *)acns_reno_cwnd_event,
-	.undo_cwnd = (void *)acns_reno_undo_cwnd,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "acns_reno",
 };

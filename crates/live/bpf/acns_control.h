@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The congestion control of acns.bpf.c: hooks over a base, which is kernel CUBIC or kernel Reno. Part of that file.
+ * The congestion control of ACNS: the kernel's hooks over a base. Part of acns.bpf.c and of each acns_BASE.bpf.c.
  *
  * The base grows and reduces the window as ever; a command from the network comes before its growth, the trend of
  * recent commands before its reduction. See crates/scheme/src/acns/sender.rs.
+ *
+ * Who includes this file has defined, before:
+ *   acns_base_init, _in_ack_event, _cong_avoid, _ssthresh, _set_state, _cwnd_event, _undo_cwnd: the base's hooks
+ *   acns_base_held          in place of cong_avoid while the window is held; whatever window it leaves is put back
+ *   acns_base_window_set    the window was set from outside
+ *   ACNS_NO_GROWTH          the base has cong_control and neither cong_avoid nor held
+ *   ACNS_RULES_RECOVERY     whether the base has the window in recovery too (cong_control), so that there is no PRR
+ * Each takes last which of the object's bases is meant, a constant.
  */
 #ifndef NARROWS_ACNS_CONTROL_H
 #define NARROWS_ACNS_CONTROL_H
 
-/* Kernel CUBIC's state in icsk_ca_priv (net/ipv4/tcp_cubic.c): when its curve began; 0 lets it begin anew. */
-struct bictcp {
-	u32 epoch_start;
-} NARROWS_CO_RE;
-
-/* The window was set from outside: CUBIC's curve starts again from there, and keeps the window of the last loss. */
-narrows_inline void acns_window_set(struct sock *sk, bool cubic)
-{
-	struct bictcp *ca = inet_csk_ca(sk);
-
-	if (cubic)
-		ca->epoch_start = 0;
-}
+#include "acns_state.h"
 
 narrows_inline struct acns_sender *acns_sender(struct sock *sk, u64 flags)
 {
@@ -35,7 +31,7 @@ narrows_inline struct acns_flow *acns_flow_of(struct sock *sk)
 	return bpf_map_lookup_elem(&acns_flows, &key);
 }
 
-narrows_inline void acns_init(struct sock *sk, bool cubic)
+narrows_inline void acns_init(struct sock *sk, u32 base)
 {
 	struct acns_sender *s = acns_sender(sk, BPF_SK_STORAGE_GET_F_CREATE);
 	struct acns_flow *f = acns_flow_of(sk);
@@ -50,14 +46,7 @@ narrows_inline void acns_init(struct sock *sk, bool cubic)
 		s->trend.pushed = 0;
 		s->history.len = 0;
 	}
-	if (cubic)
-		cubictcp_init(sk);
-}
-
-/* The base's threshold after a loss at a window of `cwnd`. */
-narrows_inline u32 acns_base_ssthresh(struct sock *sk, bool cubic)
-{
-	return cubic ? cubictcp_recalc_ssthresh(sk) : tcp_reno_ssthresh(sk);
+	acns_base_init(sk, base);
 }
 
 /* The window to fall back to: the latest smaller one, not below two segments; 0 where there is none. */
@@ -71,7 +60,7 @@ narrows_inline u32 acns_latest_below(const struct acns_sender *s, u32 cwnd)
 }
 
 /* Sets the window to its latest smaller value, if there is one. */
-narrows_inline void acns_fall_back(struct sock *sk, struct acns_sender *s, struct acns_flow *f, bool cubic)
+narrows_inline void acns_fall_back(struct sock *sk, struct acns_sender *s, struct acns_flow *f, u32 base)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 window = acns_latest_below(s, tp->snd_cwnd);
@@ -81,11 +70,19 @@ narrows_inline void acns_fall_back(struct sock *sk, struct acns_sender *s, struc
 	tp->snd_cwnd = window;
 	tp->snd_ssthresh = min_u64(tp->snd_ssthresh, window);
 	f->done.fallbacks++;
-	acns_window_set(sk, cubic);
+	acns_base_window_set(sk, base);
+}
+
+/* Whether the window is the recovery's and not the base's. */
+narrows_inline bool acns_in_recovery(const struct sock *sk)
+{
+	u8 state = BPF_CORE_READ_BITFIELD(inet_csk(sk), icsk_ca_state);
+
+	return !ACNS_RULES_RECOVERY && (state == TCP_CA_CWR || state == TCP_CA_Recovery);
 }
 
 /* Takes the advice that came since the last time, oldest first. Called for every ACK, whatever the phase. */
-narrows_inline void acns_hear(struct sock *sk, bool cubic)
+narrows_inline void acns_hear(struct sock *sk, u32 base)
 {
 	struct acns_sender *s = acns_sender(sk, 0);
 	struct acns_flow *f = acns_flow_of(sk);
@@ -107,9 +104,8 @@ narrows_inline void acns_hear(struct sock *sk, bool cubic)
 		acns_trend_push(&s->trend, advice);
 		s->ruling = advice;
 		/* In recovery the window is the recovery's: the command rules, but does not reduce a second time. */
-		if (advice == ACNS_FALLBACK && param_obey && inet_csk(sk)->icsk_ca_state != TCP_CA_CWR &&
-		    inet_csk(sk)->icsk_ca_state != TCP_CA_Recovery)
-			acns_fall_back(sk, s, f, cubic);
+		if (advice == ACNS_FALLBACK && param_obey && !acns_in_recovery(sk))
+			acns_fall_back(sk, s, f, base);
 	}
 	f->done.ruling = s->ruling;
 }
@@ -124,7 +120,8 @@ narrows_inline void acns_note_round(const struct tcp_sock *tp, struct acns_sende
 	s->rounds = 1;
 }
 
-narrows_inline void acns_cong_avoid(struct sock *sk, u32 ack, u32 acked, bool cubic)
+#ifndef ACNS_NO_GROWTH
+narrows_inline void acns_cong_avoid(struct sock *sk, u32 ack, u32 acked, u32 base)
 {
 	struct acns_sender *s = acns_sender(sk, 0);
 	struct acns_flow *f = acns_flow_of(sk);
@@ -133,15 +130,19 @@ narrows_inline void acns_cong_avoid(struct sock *sk, u32 ack, u32 acked, bool cu
 	/* The initial window is the first round trip's, and known only before anything has grown. */
 	if (s && !s->rounds)
 		acns_note_round(tp, s);
-	if (s && f && param_obey && s->ruling >= ACNS_FREEZE)
+	if (s && f && param_obey && s->ruling >= ACNS_FREEZE) {
+		u32 cwnd = tp->snd_cwnd;
+
 		f->done.held++;
-	else if (cubic)
-		cubictcp_cong_avoid(sk, ack, acked);
-	else
-		tcp_reno_cong_avoid(sk, ack, acked);
+		acns_base_held(sk, ack, acked, base);
+		tp->snd_cwnd = cwnd;
+	} else {
+		acns_base_cong_avoid(sk, ack, acked, base);
+	}
 	if (s)
 		acns_note_round(tp, s);
 }
+#endif
 
 /* What a loss means, added to the trend as a command; without a command so far the base reacts and nothing is added. */
 narrows_inline u32 acns_judge(struct acns_sender *s, struct acns_flow *f)
@@ -161,7 +162,7 @@ narrows_inline u32 acns_judge(struct acns_sender *s, struct acns_flow *f)
 	return verdict;
 }
 
-narrows_inline u32 acns_ssthresh(struct sock *sk, bool cubic)
+narrows_inline u32 acns_ssthresh(struct sock *sk, u32 base)
 {
 	struct acns_sender *s = acns_sender(sk, 0);
 	struct acns_flow *f = acns_flow_of(sk);
@@ -172,7 +173,7 @@ narrows_inline u32 acns_ssthresh(struct sock *sk, bool cubic)
 	if (!s || !f || !tp->undo_marker) {
 		if (s)
 			s->base_told = 1;
-		return acns_base_ssthresh(sk, cubic);
+		return acns_base_ssthresh(sk, base);
 	}
 	verdict = acns_judge(s, f);
 	s->base_told = verdict == ACNS_LOSS_DECREASE;
@@ -180,19 +181,27 @@ narrows_inline u32 acns_ssthresh(struct sock *sk, bool cubic)
 	s->fell = 0;
 	s->ssthresh = 0;
 	if (verdict == ACNS_LOSS_DECREASE)
-		return acns_base_ssthresh(sk, cubic);
-	s->ssthresh = tp->snd_ssthresh;
+		return acns_base_ssthresh(sk, base);
 	window = verdict == ACNS_LOSS_FALLBACK ? acns_latest_below(s, tp->snd_cwnd) : 0;
+	if (window) {
+		s->fell = window;
+		f->done.fallbacks++;
+	}
+	if (ACNS_RULES_RECOVERY) {
+		/* No recovery leads the window to the threshold, so both are set here. */
+		if (window)
+			tp->snd_cwnd = window;
+		return window ? min_u64(tp->snd_ssthresh, window) : tp->snd_ssthresh;
+	}
+	s->ssthresh = tp->snd_ssthresh;
 	if (!window)
 		return tp->snd_cwnd;
-	s->fell = window;
-	f->done.fallbacks++;
-	acns_window_set(sk, cubic);
+	acns_base_window_set(sk, base);
 	return window;
 }
 
 /* A timeout: the base reacts as ever; the ruling command goes, or a flow frozen at one segment would stay there. */
-narrows_inline void acns_timeout(struct sock *sk, struct acns_sender *s, struct acns_flow *f, bool cubic)
+narrows_inline void acns_timeout(struct sock *sk, struct acns_sender *s, struct acns_flow *f, u32 base)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 verdict = s->judged - 1;
@@ -213,7 +222,8 @@ narrows_inline void acns_timeout(struct sock *sk, struct acns_sender *s, struct 
 
 		/* The base reduces from the window at the loss, which the timeout has taken away by now. */
 		tp->snd_cwnd = s->cwnd;
-		tp->snd_ssthresh = acns_base_ssthresh(sk, cubic);
+		tp->snd_ssthresh = acns_base_ssthresh(sk, base);
+		acns_base_cwnd_event(sk, CA_EVENT_LOSS, base);
 		tp->snd_cwnd = cwnd;
 	}
 	s->judged = 0;
@@ -221,20 +231,21 @@ narrows_inline void acns_timeout(struct sock *sk, struct acns_sender *s, struct 
 	s->base_told = 1;
 }
 
-narrows_inline void acns_set_state(struct sock *sk, u8 new_state, bool cubic)
+narrows_inline void acns_set_state(struct sock *sk, u8 new_state, u32 base)
 {
 	struct acns_sender *s = acns_sender(sk, 0);
 	struct acns_flow *f = acns_flow_of(sk);
 
 	if (s && f && new_state == TCP_CA_Loss)
-		acns_timeout(sk, s, f, cubic);
+		acns_timeout(sk, s, f, base);
 	else if (s && new_state == TCP_CA_Open)
 		s->judged = 0;
-	if (cubic)
-		cubictcp_state(sk, new_state);
+	/* A base that was not told of the loss does not hear of its recovery. */
+	if (!s || s->base_told || new_state != TCP_CA_Recovery)
+		acns_base_set_state(sk, new_state, base);
 }
 
-narrows_inline void acns_cwnd_event(struct sock *sk, enum tcp_ca_event event, bool cubic)
+narrows_inline void acns_cwnd_event(struct sock *sk, enum tcp_ca_event event, u32 base)
 {
 	struct acns_sender *s = acns_sender(sk, 0);
 
@@ -244,11 +255,12 @@ narrows_inline void acns_cwnd_event(struct sock *sk, enum tcp_ca_event event, bo
 			tcp_sk(sk)->snd_ssthresh = s->fell ? min_u64(s->ssthresh, s->fell) : s->ssthresh;
 		s->ssthresh = 0;
 	}
-	if (cubic)
-		cubictcp_cwnd_event(sk, event);
+	/* Nor does it hear of the recovery's end, nor of a timeout before acns_timeout has told it. */
+	if (!s || s->base_told || (event != CA_EVENT_COMPLETE_CWR && event != CA_EVENT_LOSS))
+		acns_base_cwnd_event(sk, event, base);
 }
 
-narrows_inline u32 acns_undo_cwnd(struct sock *sk, bool cubic)
+narrows_inline u32 acns_undo_cwnd(struct sock *sk, u32 base)
 {
 	struct acns_sender *s = acns_sender(sk, 0);
 
@@ -257,10 +269,58 @@ narrows_inline u32 acns_undo_cwnd(struct sock *sk, bool cubic)
 		if (s->ssthresh)
 			tcp_sk(sk)->snd_ssthresh = s->ssthresh;
 		s->ssthresh = 0;
-		if (!s->base_told)
-			acns_window_set(sk, cubic);
+		if (!s->base_told) {
+			acns_base_window_set(sk, base);
+			return tcp_reno_undo_cwnd(sk);
+		}
 	}
-	return tcp_reno_undo_cwnd(sk);
+	return acns_base_undo_cwnd(sk, base);
 }
+
+/* The hooks of a congestion control over `base`, named acns_NAME_HOOK, and their places in its struct. */
+#define ACNS_HOOKS(name, base)                                                                                         \
+	SEC("struct_ops")                                                                                              \
+	void BPF_PROG(acns_##name##_init, struct sock *sk)                                                             \
+	{                                                                                                              \
+		acns_init(sk, base);                                                                                   \
+	}                                                                                                              \
+	SEC("struct_ops")                                                                                              \
+	void BPF_PROG(acns_##name##_in_ack_event, struct sock *sk, u32 flags)                                          \
+	{                                                                                                              \
+		acns_hear(sk, base);                                                                                   \
+		acns_base_in_ack_event(sk, flags, base);                                                               \
+	}                                                                                                              \
+	SEC("struct_ops")                                                                                              \
+	u32 BPF_PROG(acns_##name##_ssthresh, struct sock *sk)                                                          \
+	{                                                                                                              \
+		return acns_ssthresh(sk, base);                                                                        \
+	}                                                                                                              \
+	SEC("struct_ops")                                                                                              \
+	void BPF_PROG(acns_##name##_set_state, struct sock *sk, u8 new_state)                                          \
+	{                                                                                                              \
+		acns_set_state(sk, new_state, base);                                                                   \
+	}                                                                                                              \
+	SEC("struct_ops")                                                                                              \
+	void BPF_PROG(acns_##name##_cwnd_event, struct sock *sk, enum tcp_ca_event event)                              \
+	{                                                                                                              \
+		acns_cwnd_event(sk, event, base);                                                                      \
+	}                                                                                                              \
+	SEC("struct_ops")                                                                                              \
+	u32 BPF_PROG(acns_##name##_undo_cwnd, struct sock *sk)                                                         \
+	{                                                                                                              \
+		return acns_undo_cwnd(sk, base);                                                                       \
+	}
+/* The hook at which the window grows; a base with cong_control has that instead. */
+#define ACNS_GROWTH(name, base)                                                                                        \
+	SEC("struct_ops")                                                                                              \
+	void BPF_PROG(acns_##name##_cong_avoid, struct sock *sk, u32 ack, u32 acked)                                   \
+	{                                                                                                              \
+		acns_cong_avoid(sk, ack, acked, base);                                                                 \
+	}
+#define ACNS_HOOKS_OF(hooks)                                                                                           \
+	.init = (void *)acns_##hooks##_init, .in_ack_event = (void *)acns_##hooks##_in_ack_event,                      \
+	.ssthresh = (void *)acns_##hooks##_ssthresh,                                                            \
+	.set_state = (void *)acns_##hooks##_set_state, .cwnd_event = (void *)acns_##hooks##_cwnd_event,                \
+	.undo_cwnd = (void *)acns_##hooks##_undo_cwnd
 
 #endif /* NARROWS_ACNS_CONTROL_H */

@@ -33,7 +33,16 @@ enum {
 	ACNS_ADVICE = 32,
 	ACNS_TREND = 64,
 	ACNS_HISTORY = 128,
+	/* CMI in IPv6: type of the hop-by-hop option; in the flow label its bit, and what is left of the label. */
+	ACNS_OPTION = 0x3e,
+	ACNS_LABEL_CMI = 0x80000,
+	ACNS_LABEL = 0x1ffff,
+	/* Congestion controls that hosts may have at once. */
+	ACNS_NAMES = 8,
 };
+
+/* CMI in the data of the hop-by-hop option. */
+#define ACNS_OPTION_CMI 0x80000000U
 
 /* What came in for a connection. */
 struct acns_in {

@@ -135,6 +135,11 @@ struct inet_connection_sock {
 	} icsk_ack;
 	u64 icsk_ca_priv[13];
 } NARROWS_CO_RE;
+struct tcp_options_received {
+	u32 rcv_tsval;
+	u32 rcv_tsecr; /* without the offset of our clock */
+	u16 saw_tstamp : 1;
+} NARROWS_CO_RE;
 struct tcp_rack {
 	u64 mstamp;
 	u32 rtt_us;
@@ -178,6 +183,7 @@ struct tcp_sock {
 	u32 max_packets_out;
 	u64 bytes_acked;
 	struct tcp_rack rack;
+	struct tcp_options_received rx_opt;
 	u32 snd_cwnd_cnt;
 	u32 snd_cwnd_clamp;
 	u32 snd_cwnd_stamp;
@@ -232,6 +238,10 @@ struct tcp_congestion_ops {
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_endian.h>
 
+/* Calls what BPF_PROG defined as `name`, from a program that is built on it. */
+#define NARROWS_CALL_(name, args...) ____##name(0, args)
+#define NARROWS_CALL(name, args...) NARROWS_CALL_(name, args)
+
 /*
  * A parameter: read-only data named "param_" and the registry's name for it, set before the program is loaded.
  * Its unit is that of the registry, in whole numbers: a number in millionths (so that decimal ones are exact), a choice by its
@@ -253,6 +263,14 @@ extern void cubictcp_cong_avoid(struct sock *sk, u32 ack, u32 acked) __ksym;
 extern void cubictcp_state(struct sock *sk, u8 new_state) __ksym;
 extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym;
 extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) __ksym;
+extern void bbr_init(struct sock *sk) __ksym;
+extern void bbr_main(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs) __ksym;
+extern u32 bbr_sndbuf_expand(struct sock *sk) __ksym;
+extern u32 bbr_undo_cwnd(struct sock *sk) __ksym;
+extern void bbr_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym;
+extern u32 bbr_ssthresh(struct sock *sk) __ksym;
+extern u32 bbr_min_tso_segs(struct sock *sk) __ksym;
+extern void bbr_set_state(struct sock *sk, u8 new_state) __ksym;
 #endif
 
 /* Millionths in one: the unit of PARAM()s that are numbers. */

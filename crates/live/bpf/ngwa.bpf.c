@@ -184,7 +184,7 @@ int ngwa_egress(struct __sk_buff *skb)
 	struct ngwa_flow *f;
 	struct packet p;
 
-	if (!packet_read(skb, &p))
+	if (!packet_read(skb, &p) || p.v6)
 		return TCX_NEXT;
 	packet_flow(&p, false, &key);
 	f = ngwa_flow_of(&key, p.word & TCP_SYN);
@@ -222,7 +222,7 @@ int ngwa_ingress(struct __sk_buff *skb)
 	struct ngwa_flow *f;
 	struct packet p;
 
-	if (!packet_read(skb, &p))
+	if (!packet_read(skb, &p) || p.v6)
 		return TCX_NEXT;
 	packet_flow(&p, true, &key);
 	f = ngwa_flow_of(&key, p.word & TCP_SYN);

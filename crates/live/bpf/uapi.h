@@ -36,6 +36,11 @@ enum tcx_action_base {
 	TCX_DROP = 2,
 };
 
+/* bpf_skb_adjust_room(): behind the network header. */
+enum bpf_adj_room_mode {
+	BPF_ADJ_ROOM_NET = 0,
+};
+
 /* include/uapi/linux/bpf.h; the context of tcx programs. Its layout is the interface: whole, and in order. */
 struct __sk_buff {
 	__u32 len;

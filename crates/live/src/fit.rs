@@ -7,6 +7,7 @@
 use crate::LiveError;
 use crate::controls;
 use crate::refusals::Refusals;
+use narrows_cc::{self as cc, Params};
 use narrows_fabric::catalogue;
 use narrows_scenario::{
     Choices, DelayedAck, Flow, IdleRestart, InitialWindow, NodeKind, ParamValue, RecoveryKind, Scenario, Setting,
@@ -139,6 +140,16 @@ pub fn control(flow: &Flow) -> Result<Control, LiveError> {
     }
     refusals.end()?;
     Ok(Control::Kernel(module.to_owned()))
+}
+
+/// Returns the parameters of a flow's congestion control.
+pub(crate) fn params(tcp: &Tcp) -> Params {
+    let value = |value: &ParamValue| match value {
+        ParamValue::Number(number) => cc::ParamValue::Number(*number),
+        ParamValue::Choice(word) => cc::ParamValue::Choice(word.clone()),
+        ParamValue::Switch(on) => cc::ParamValue::Switch(*on),
+    };
+    Params::new(tcp.cc_params.iter().map(|(name, given)| (name.clone(), value(given))).collect())
 }
 
 /// Returns Linux's module of a congestion control; `None` if no Linux has one.
@@ -450,9 +461,13 @@ mod tests {
             assert!(said.starts_with("flows.f.tcp.cc_params.beta: 0.5: the kernel's cubic has no"), "{said}");
             assert_eq!(of("stack = \"rfc\"\ncc = \"cubic\""), Ok(Control::Kernel("cubic".to_owned())));
         }
-        if !controls::available().iter().any(|name| name == "yeah") {
-            let said = of("cc = \"yeah\"").unwrap_err().to_string();
-            assert!(said.contains("load its module (modprobe tcp_yeah), or choose one of"), "{said}");
+        // Without the kernel's own, the eBPF form of the same rules takes its place.
+        let ours = !controls::available().iter().any(|name| name == "yeah");
+        let expected = if ours { Control::Ours("yeah") } else { Control::Kernel("yeah".to_owned()) };
+        assert_eq!(of("cc = \"yeah\""), Ok(expected));
+        if !controls::available().iter().any(|name| name == "bbr") {
+            let said = of("cc = \"bbr\"").unwrap_err().to_string();
+            assert!(said.contains("load its module (modprobe tcp_bbr), or choose one of"), "{said}");
         }
     }
 

@@ -7,7 +7,7 @@ use crate::child::{Child, Exit, Output, Program};
 use crate::clock::Clock;
 use crate::collect::{self, Known};
 use crate::conditions::Conditions;
-use crate::fit::{Control, KernelsOwn, control};
+use crate::fit::{Control, KernelsOwn, control, params};
 use crate::hold;
 use crate::hosts::Hosts;
 use crate::judge::judge;
@@ -17,10 +17,9 @@ use crate::schemes::Schemes;
 use crate::trace::{Trace, Traced};
 use crate::traffic::{FlowRecord, Traffic, look};
 use crate::tun::Tun;
-use narrows_cc::{ParamValue, Params};
 use narrows_fabric::{MOST_FLOWS, Progress, Seeds, with_transfers};
 use narrows_samples::{FLOW_COUNTERS, Samples};
-use narrows_scenario::{NodeKind, Sampling, Scenario, Tcp};
+use narrows_scenario::{NodeKind, Sampling, Scenario};
 use narrows_units::{Duration, Instant};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -370,7 +369,7 @@ fn in_words(own: &KernelsOwn) -> String {
 /// Records a value under its name; different values of one name are joined.
 fn note(known: &mut Vec<(String, String)>, name: String, value: &str) {
     match known.iter_mut().find(|(other, _)| *other == name) {
-        Some((_, values)) if !values.split(", ").any(|one| one == value) => *values += &format!(", {value}"),
+        Some((_, values)) if !values.split("; ").any(|one| one == value) => *values += &format!("; {value}"),
         Some(_) => {}
         None => known.push((name, value.to_owned())),
     }
@@ -414,15 +413,6 @@ fn controls(
         names.push(name);
     }
     Ok((names, registered))
-}
-
-fn params(tcp: &Tcp) -> Params {
-    let value = |value: &narrows_scenario::ParamValue| match value {
-        narrows_scenario::ParamValue::Number(number) => ParamValue::Number(*number),
-        narrows_scenario::ParamValue::Choice(word) => ParamValue::Choice(word.clone()),
-        narrows_scenario::ParamValue::Switch(on) => ParamValue::Switch(*on),
-    };
-    Params::new(tcp.cc_params.iter().map(|(name, given)| (name.clone(), value(given))).collect())
 }
 
 /// Returns the names of nodes and their addresses.

@@ -21,7 +21,7 @@ use narrows_scenario::{Flow, Scenario};
 use narrows_scheme::End;
 use narrows_settings::scheme::Values;
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 /// The schemes that have a live form.
 static ADAPTERS: [&Adapter; 2] = [&acns::ADAPTER, &ngwa::ADAPTER];
@@ -38,6 +38,9 @@ struct Adapter {
     attach: fn(&Part<'_>, &Site<'_>) -> Result<Attachment, LiveError>,
     /// Whether the object provides the congestion control of flows that take part.
     brings_control: fn(&Values) -> bool,
+    /// Bytes that the packets of a flow that takes part grow by on their way over IPv6; `None` if the programs do not
+    /// read IPv6.
+    ipv6: Option<fn(&Values) -> u16>,
     /// Reads a connection's counters, in the order of the scheme's row, from its entry in the map.
     counters: fn(&[u8]) -> Option<[u64; FLOW_COUNTERS]>,
 }
@@ -81,6 +84,8 @@ pub struct Schemes {
 struct Ends {
     _packets: Vec<Attached>,
     _controls: Vec<Link>,
+    /// Further objects, of which only the links are used.
+    _objects: Vec<Loaded>,
     loaded: Loaded,
 }
 
@@ -94,7 +99,7 @@ impl Schemes {
     /// Loads and attaches the scenario's scheme, if flows take part in it.
     ///
     /// # Errors
-    /// [`LiveError::Unsupported`] for features without a live form: a scheme over IPv6, a scheme without an adapter,
+    /// [`LiveError::Unsupported`] for features without a live form: NGWA over IPv6, a scheme without an adapter,
     /// and what the adapter refuses. [`LiveError::Unavailable`] where the machine cannot load or attach the programs.
     pub fn attach(scenario: &Scenario, hosts: &Hosts) -> Result<Self, LiveError> {
         Self::attach_by(scenario, hosts, Hook::Newest)
@@ -216,12 +221,23 @@ fn flows_of<'a>(scenario: &'a Scenario, scheme: &str) -> Vec<(usize, &'a Flow)> 
     flows.filter(|(_, flow)| flow.assist() == Some(scheme)).collect()
 }
 
-/// Returns whether any flow takes part in the scheme; rejects flows that are not over IPv4.
+/// Returns by how many bytes packets of a flow grow, which its largest segment must leave free.
+pub(crate) fn header_overhead(scenario: &Scenario, flow: &Flow) -> u16 {
+    let Some(scheme) = scenario.scheme.as_ref().filter(|scheme| flow.assist() == Some(scheme.row.name)) else {
+        return 0;
+    };
+    let over_ipv6 = scenario.nodes[flow.from].address.is_ipv6();
+    let grows = adapter(scheme.row.name).and_then(|adapter| adapter.ipv6).filter(|_| over_ipv6);
+    grows.map_or(0, |bytes| bytes(&scheme.values))
+}
+
+/// Returns whether any flow takes part in the scheme; rejects flows over IPv6 where its programs do not read that.
 fn takes_part(scenario: &Scenario, scheme: &str) -> Result<bool, LiveError> {
     let flows = flows_of(scenario, scheme);
+    let reads_ipv6 = adapter(scheme).is_none_or(|adapter| adapter.ipv6.is_some());
     let mut refusals = Refusals::default();
     for (_, flow) in &flows {
-        if !scenario.nodes[flow.from].address.is_ipv4() {
+        if !reads_ipv6 && !scenario.nodes[flow.from].address.is_ipv4() {
             refusals.add(LiveError::Unsupported {
                 field: format!("flows.{}.tcp.assist", flow.name),
                 value: scheme.to_owned(),
@@ -244,10 +260,7 @@ fn lookup(
 ) -> Result<Option<Vec<u8>>, LiveError> {
     let Some(spec) = scenario.flows.get(flow) else { return Ok(None) };
     let (client, server) = ports(flow);
-    let address = |node: usize| match scenario.nodes[node].address {
-        IpAddr::V4(address) => address,
-        IpAddr::V6(_) => Ipv4Addr::UNSPECIFIED,
-    };
+    let address = |node: usize| scenario.nodes[node].address;
     let (from, to) = ((address(spec.from), client), (address(spec.to), server));
     // The end that answers requests sends the data.
     let client_sends = !spec.traffic.server_sends();
@@ -259,12 +272,16 @@ fn lookup(
 }
 
 /// `struct narrows_flow`: a connection as identified by the host of `local`.
-fn key(local: (Ipv4Addr, u16), remote: (Ipv4Addr, u16)) -> [u8; 12] {
-    let mut key = [0; 12];
-    key[..4].copy_from_slice(&local.0.octets());
-    key[4..8].copy_from_slice(&remote.0.octets());
-    key[8..10].copy_from_slice(&local.1.to_be_bytes());
-    key[10..].copy_from_slice(&remote.1.to_be_bytes());
+fn key(local: (IpAddr, u16), remote: (IpAddr, u16)) -> [u8; 36] {
+    let octets = |address: IpAddr| match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
+    };
+    let mut key = [0; 36];
+    key[..16].copy_from_slice(&octets(local.0));
+    key[16..32].copy_from_slice(&octets(remote.0));
+    key[32..34].copy_from_slice(&local.1.to_be_bytes());
+    key[34..].copy_from_slice(&remote.1.to_be_bytes());
     key
 }
 

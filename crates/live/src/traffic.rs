@@ -231,6 +231,7 @@ fn doors(
             control: if agreed { control(largest) } else { "reno" },
             dscp: 0,
             unsent: None,
+            overhead: 0,
         };
         let at = SocketAddr::new(scenario.nodes[node].address, port);
         let listener = host(hosts, scenario, node)?.netns.run(|| socket::listener(at, &wishes, guests.len()))??;
@@ -278,6 +279,7 @@ fn plan(
         dscp: spec.dscp,
         numbered: spec.udp().is_some_and(|udp| udp.payload.as_u64() >= RTP_LEN as u64),
         framed: framed(spec),
+        overhead: crate::schemes::header_overhead(scenario, spec),
         unsent: stoppable.then(|| unsent().max(LEAST_UNSENT)),
     }
 }

@@ -74,7 +74,7 @@ fn native(test: &str, config: &NgwaConfig) -> Option<Native> {
 }
 
 fn counters(c: &Native) -> Counters {
-    c.counters(HERE, THERE).unwrap()
+    c.counters((HERE.0.into(), HERE.1), (THERE.0.into(), THERE.1)).unwrap()
 }
 
 /// Returns the window in bytes that an ACK of `ack` offers, if the kernel's own window is `field` units.

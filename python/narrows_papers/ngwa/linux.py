@@ -33,6 +33,9 @@ WARMUP_S = 10.0
 QUICK: dict[str, Override] = {"duration": "25 s"}
 """Overrides of a quick experiment."""
 
+FURTHER: dict[str, Override] = {"duration": "70 s"}
+"""Overrides of further seeds, which decide claims and are not drawn: a minute of steady state instead of two."""
+
 
 @dataclass(frozen=True)
 class Method:
@@ -179,7 +182,7 @@ def keys(run: int = 0) -> list[tuple[str, Setting, Method]]:
 def tasks(quick: bool = False, run: int = 0) -> list[Task]:
     """Return the tasks with a number, from which the seed follows."""
     plain = scenario()
-    extra = QUICK if quick else {}
+    extra = QUICK if quick else FURTHER if run else {}
     return [
         Task(plain.with_overrides(overrides(setting, method) | WINDOWS[window] | extra), plain.seed, run)
         for window, setting, method in keys(run)

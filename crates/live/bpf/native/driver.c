@@ -113,12 +113,20 @@ static void start(u32 mss, u32 initial_window)
 	socket_.snd_cwnd_clamp = ~0U;
 }
 
-static void observe(const char *rtt)
+static void observe(const char *rtt, u32 delivered)
 {
-	struct ack_sample sample = { .pkts_acked = 1, .rtt_us = strcmp(rtt, "-") ? atoi(rtt) : -1 };
+	struct ack_sample sample = { .pkts_acked = delivered, .rtt_us = strcmp(rtt, "-") ? atoi(rtt) : -1 };
 
 	if (ops->pkts_acked)
 		ops->pkts_acked(sk, &sample);
+}
+
+/* The timestamps of an ACK in milliseconds: the peer's clock, and ours when we sent what it answers. */
+static void stamp(const char *remote, const char *local)
+{
+	socket_.rx_opt.saw_tstamp = strcmp(remote, "-") != 0;
+	socket_.rx_opt.rcv_tsval = strtoul(remote, NULL, 10);
+	socket_.rx_opt.rcv_tsecr = strtoul(local, NULL, 10);
 }
 
 /* What the kernel counts when an ACK arrives; of what it delivered, so many segments were marked. */
@@ -207,12 +215,14 @@ static bool happen(const char *what, char *const number[])
 		if (ops->init)
 			ops->init(sk);
 	} else if (!strcmp(what, "ack")) {
+		stamp(number[7], number[8]);
+		observe(number[5], atoi(number[4]));
 		count(atoi(number[4]), atoi(number[6]));
-		observe(number[5]);
 		grow(atoi(number[4]));
 	} else if (!strcmp(what, "see")) {
+		stamp(number[7], number[8]);
+		observe(number[5], atoi(number[4]));
 		count(atoi(number[4]), atoi(number[6]));
-		observe(number[5]);
 	} else if (!strcmp(what, "grow")) {
 		grow(atoi(number[4]));
 	} else if (!strcmp(what, "loss")) {
@@ -268,11 +278,11 @@ int main(void)
 	char line[512];
 
 	while (fgets(line, sizeof(line), stdin)) {
-		char *word[8] = { "", "0", "0", "0", "0", "0", "-", "0" };
+		char *word[10] = { "", "0", "0", "0", "0", "0", "-", "0", "-", "0" };
 		int words = 0;
 		char *at;
 
-		for (at = strtok(line, " \n"); at && words < 8; at = strtok(NULL, " \n"))
+		for (at = strtok(line, " \n"); at && words < 10; at = strtok(NULL, " \n"))
 			word[words++] = at;
 		if (!words || word[0][0] == '#')
 			continue;

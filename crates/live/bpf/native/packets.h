@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+/* Not every program calls every helper. */
+#pragma GCC diagnostic ignored "-Wunused-function"
+
 #define __uint(name, number) int(*name)[number]
 #define __type(name, type) type *name
 
@@ -22,12 +25,14 @@ void cubictcp_acked(struct sock *sk, const struct ack_sample *sample);
 
 /* The packet. Behind it lies a pattern that nothing may change. */
 enum { NARROWS_BEHIND = 64 };
-static u8 narrows_bytes[(1 << 16) + NARROWS_BEHIND];
+static u8 narrows_bytes[(1 << 16) + 2 * NARROWS_BEHIND];
 static u32 narrows_length;
 /* Whether the device fills in its TCP checksum (CHECKSUM_PARTIAL). */
 static bool narrows_partial;
 /* The socket that it comes from; none without `narrows_has_socket`. */
 static struct tcp_sock narrows_socket;
+/* Whether packets have no room to grow. */
+static bool narrows_full;
 static bool narrows_has_socket;
 
 static bool narrows_inside(u32 at, u32 len)
@@ -84,6 +89,18 @@ static long bpf_l4_csum_replace(struct __sk_buff *skb, u32 at, u64 from, u64 to,
 	return narrows_partial ? 0 : narrows_replace(at, from, to);
 }
 
+/* Room behind the network header, of IPv6. */
+static long bpf_skb_adjust_room(struct __sk_buff *skb, s32 by, u32 mode, u64 flags)
+{
+	if (mode != BPF_ADJ_ROOM_NET || flags || by < 0 || narrows_length < 40 || narrows_full)
+		return -22;
+	memmove(narrows_bytes + 40 + by, narrows_bytes + 40, narrows_length - 40);
+	narrows_length += by;
+	skb->len = narrows_length;
+	memset(narrows_bytes + narrows_length, 0xa5, NARROWS_BEHIND);
+	return 0;
+}
+
 __attribute__((unused)) static struct tcp_sock *bpf_skc_to_tcp_sock(void *sk)
 {
 	return sk ? &narrows_socket : 0;
@@ -98,7 +115,7 @@ __attribute__((unused)) static long bpf_probe_read_kernel(void *to, u32 len, con
 /* Maps: a few entries, told apart by their map and key; at the bound the oldest but the first leaves. */
 struct narrows_entry {
 	const void *map;
-	u8 key[16];
+	u8 key[48];
 	_Alignas(8) u8 value[1024];
 };
 static struct narrows_entry narrows_entries[16];
@@ -129,7 +146,7 @@ static void *narrows_find(const void *map, const void *key, u32 key_size, bool c
 	return free->value;
 }
 
-#define NARROWS_FITS(map) ((void)sizeof(char[sizeof(*(map)->value) <= 1024 && sizeof(*(map)->key) <= 16 ? 1 : -1]))
+#define NARROWS_FITS(map) ((void)sizeof(char[sizeof(*(map)->value) <= 1024 && sizeof(*(map)->key) <= 48 ? 1 : -1]))
 #define bpf_map_lookup_elem(map, what) (NARROWS_FITS(map), narrows_find(map, what, sizeof(*(map)->key), false))
 #define bpf_map_update_elem(map, what, to, flags)                                                                      \
 	memcpy(narrows_find(map, what, sizeof(*(map)->key), true), to, sizeof(*(map)->value))
@@ -145,6 +162,7 @@ void narrows_reset(void)
 	memset(&narrows_socket, 0, sizeof(narrows_socket));
 	narrows_length = 0;
 	narrows_partial = false;
+	narrows_full = false;
 	narrows_has_socket = false;
 }
 
@@ -168,7 +186,18 @@ void narrows_set_partial(int partial)
 	narrows_partial = partial;
 }
 
-/* Shows the packet to a program, and gives it back as that left it; -100 if it changed what lies behind the packet. */
+void narrows_set_full(int full)
+{
+	narrows_full = full;
+}
+
+/* The length of the packet as the program left it. */
+u32 narrows_left(void)
+{
+	return narrows_length;
+}
+
+/* Shows the packet to a program, and gives it back as that left it, which may be longer by NARROWS_BEHIND; -100 if it changed what lies behind the packet. */
 static int narrows_show(int (*program)(struct __sk_buff *), u8 *bytes, u32 len, u32 segments)
 {
 	struct __sk_buff skb = { .len = len, .gso_segs = segments };
@@ -180,10 +209,10 @@ static int narrows_show(int (*program)(struct __sk_buff *), u8 *bytes, u32 len, 
 	memset(narrows_bytes + len, 0xa5, NARROWS_BEHIND);
 	skb.sk = narrows_has_socket ? (struct bpf_sock *)&narrows_socket : 0;
 	said = program(&skb);
-	for (i = len; i < len + NARROWS_BEHIND; i++)
+	for (i = narrows_length; i < narrows_length + NARROWS_BEHIND; i++)
 		if (narrows_bytes[i] != 0xa5)
 			return -100;
-	memcpy(bytes, narrows_bytes, len);
+	memcpy(bytes, narrows_bytes, narrows_length);
 	return said;
 }
 

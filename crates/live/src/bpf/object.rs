@@ -4,6 +4,7 @@ use super::{log, variables};
 use crate::LiveError;
 use crate::release;
 use libbpf_rs::{ErrorKind, Map, MapCore as _, MapMut, Object, ObjectBuilder, OpenObject, ProgramMut};
+use std::os::fd::AsFd as _;
 use std::path::Path;
 
 /// An object that was read but is not yet in the kernel: its constants can be set.
@@ -54,6 +55,18 @@ impl Opened {
     /// [`LiveError::Failed`] if there is no such map or the name does not fit.
     pub fn set_registered_name(&mut self, map: &str, name: &str) -> Result<(), LiveError> {
         variables::set_registered_name(&mut self.object, map, name)
+    }
+
+    /// Uses the map `name` of a loaded object instead of one of its own; both objects have it.
+    ///
+    /// # Errors
+    /// [`LiveError::Failed`] if one of them has no such map, or the two differ.
+    pub fn share_map(&mut self, name: &str, with: &Loaded) -> Result<(), LiveError> {
+        let map = with.map(name)?;
+        let what = format!("use the map \"{name}\" of the eBPF object \"{}\"", with.name);
+        let mut own = self.object.maps_mut().find(|own| own.name() == name);
+        let own = own.as_mut().ok_or_else(|| LiveError::failed(what.clone(), "there is none of that name here"))?;
+        own.reuse_fd(map.as_fd()).map_err(|error| LiveError::failed(what, error))
     }
 
     /// Excludes the program `name` from loading, for a kernel that lacks what it hooks. Does nothing if there is no

@@ -20,26 +20,34 @@ pub struct Program {
     pub(super) profile: Option<&'static str>,
 }
 
+/// The program of `bpf/NAME.bpf.c`, whose `struct tcp_congestion_ops` has its name.
+macro_rules! program {
+    ($name:literal, $profile:expr) => {
+        Program {
+            name: $name,
+            object: include_bytes!(concat!("../../bpf/objects/", $name, ".bpf.o")),
+            ops: $name,
+            profile: $profile,
+        }
+    };
+}
+
 /// All programs, by name.
 const PROGRAMS: &[Program] = &[
-    Program {
-        name: "agile_sd",
-        object: include_bytes!("../../bpf/objects/agile_sd.bpf.o"),
-        ops: "agile_sd",
-        profile: None,
-    },
-    Program {
-        name: "compound",
-        object: include_bytes!("../../bpf/objects/compound.bpf.o"),
-        ops: "compound",
-        profile: None,
-    },
-    Program {
-        name: "dctcp",
-        object: include_bytes!("../../bpf/objects/dctcp.bpf.o"),
-        ops: "dctcp",
-        profile: Some("linux"),
-    },
+    program!("agile_sd", None),
+    program!("bic", Some("linux")),
+    program!("compound", None),
+    program!("dctcp", Some("linux")),
+    program!("highspeed", Some("linux")),
+    program!("htcp", Some("linux")),
+    program!("hybla", Some("linux")),
+    program!("illinois", Some("linux")),
+    program!("lp", Some("linux")),
+    program!("scalable", Some("linux")),
+    program!("vegas", Some("linux")),
+    program!("veno", Some("linux")),
+    program!("westwood", Some("linux")),
+    program!("yeah", None),
 ];
 
 /// Returns the congestion controls that exist as eBPF programs.
@@ -76,8 +84,16 @@ impl Program {
     /// [`LiveError::Unsupported`] if a parameter is given that the program does not have, with a value other than its
     /// default.
     pub(super) fn open(&self, params: &Params) -> Result<Opened, LiveError> {
+        self.open_in(self.name, self.object, params)
+    }
+
+    /// Does the same with another object, which errors call `name` and which includes this program.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(crate) fn open_in(&self, name: &str, object: &[u8], params: &Params) -> Result<Opened, LiveError> {
         let row = self.row()?;
-        let mut opened = Opened::new(self.name, self.object)?;
+        let mut opened = Opened::new(name, object)?;
         for param in row.params {
             let variable = format!("param_{}", param.name);
             let value = constant(row, param, params);

@@ -25,6 +25,7 @@ pub(super) static ADAPTER: Adapter = Adapter {
     },
     attach,
     brings_control: |settings| NgwaConfig::from_values(settings).is_ok_and(|config| !config.mode.congestion_window),
+    ipv6: None,
     counters,
 };
 
@@ -54,7 +55,11 @@ fn attach(part: &Part<'_>, site: &Site<'_>) -> Result<Attachment, LiveError> {
         }
     }
     let packets = site.on_devices(&loaded, ADAPTER.name, &part.flows)?;
-    Ok(Attachment { ends: Ends { _packets: packets, _controls: links, loaded }, controls, kernels_own })
+    Ok(Attachment {
+        ends: Ends { _packets: packets, _controls: links, _objects: Vec::new(), loaded },
+        controls,
+        kernels_own,
+    })
 }
 
 /// Rejects scenarios with a flow without NGWA at a host with it: nothing in a packet distinguishes them.

@@ -43,6 +43,8 @@ pub(super) struct Plan {
     pub(super) control: String,
     pub(super) dscp: u8,
     pub(super) unsent: Option<u32>,
+    /// Bytes that the flow's scheme adds to headers.
+    pub(super) overhead: u16,
     /// Whether its datagrams have room for a number, and whether they are parts of frames.
     pub(super) numbered: bool,
     pub(super) framed: bool,
@@ -50,7 +52,7 @@ pub(super) struct Plan {
 
 impl Plan {
     pub(super) fn wishes<'a>(&'a self, tcp: &'a Tcp) -> Wishes<'a> {
-        Wishes { tcp, control: &self.control, dscp: self.dscp, unsent: self.unsent }
+        Wishes { tcp, control: &self.control, dscp: self.dscp, unsent: self.unsent, overhead: self.overhead }
     }
 }
 

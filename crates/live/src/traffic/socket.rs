@@ -22,6 +22,8 @@ pub(super) struct Wishes<'a> {
     pub(super) dscp: u8,
     /// Largest number of unsent bytes in the socket; `None` leaves it to the kernel.
     pub(super) unsent: Option<u32>,
+    /// Bytes that segments leave free for a scheme's headers.
+    pub(super) overhead: u16,
 }
 
 /// Makes a socket that will connect from `at`.
@@ -107,7 +109,7 @@ fn whole(socket: &OwnedFd, at: IpAddr, wishes: &Wishes<'_>) -> Result<(), LiveEr
     set(socket, libc::SOL_SOCKET, libc::SO_LINGER, &at_once, "SO_LINGER")?;
     set_control(socket, wishes.control)?;
     codepoint(socket, at, wishes.dscp)?;
-    let mss = i32::from(wishes.tcp.mss);
+    let mss = i32::from(wishes.tcp.mss.saturating_sub(wishes.overhead));
     set(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, &mss, "TCP_MAXSEG")?;
     transfer(socket, wishes)
 }

@@ -95,7 +95,7 @@ fn the_congestion_control_is_there_before_the_connection() {
     let scenario = scenario("[[flows]]\nfrom = \"s1\"\nto = \"d1\"\ncc = \"reno\"");
     let hosts = Hosts::new(&scenario).unwrap();
     let flow = &scenario.flows[0];
-    let wishes = socket::Wishes { tcp: flow.tcp().unwrap(), control: "reno", dscp: 0, unsent: None };
+    let wishes = socket::Wishes { tcp: flow.tcp().unwrap(), control: "reno", dscp: 0, unsent: None, overhead: 0 };
     let at = SocketAddr::new(scenario.nodes[flow.from].address, 9);
     let host = hosts.of_node(flow.from).unwrap();
     let made = host.netns.run(|| socket::client(at, &wishes)).unwrap().unwrap();

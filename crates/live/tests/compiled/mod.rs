@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::ffi::CString;
+use std::net::IpAddr;
 use std::path::Path;
 use std::process::Command;
 
@@ -75,18 +76,26 @@ impl Native {
 
     fn show(&self, program: &str, packet: &[u8], segments: u32) -> Vec<u8> {
         let run: extern "C" fn(*mut u8, u32, u32) -> libc::c_int = self.function(program);
+        let left: extern "C" fn() -> u32 = self.function("narrows_left");
         let mut bytes = packet.to_vec();
+        // A program may make a packet longer.
+        bytes.resize(packet.len() + 64, 0);
         // Every packet passes: TCX_NEXT.
-        assert_eq!(run(bytes.as_mut_ptr(), bytes.len() as u32, segments), -1);
+        assert_eq!(run(bytes.as_mut_ptr(), packet.len() as u32, segments), -1);
+        bytes.truncate(left() as usize);
         bytes
     }
 
     /// Returns the `N` counters of the connection from `local` to `remote`; `None` if the program does not know it.
-    pub fn counters<const N: usize>(&self, local: ([u8; 4], u16), remote: ([u8; 4], u16)) -> Option<[u64; N]> {
+    pub fn counters<const N: usize>(&self, local: (IpAddr, u16), remote: (IpAddr, u16)) -> Option<[u64; N]> {
         let read: extern "C" fn(*const u8, *mut u64) -> libc::c_int = self.function("narrows_counters");
         let mut key = Vec::new();
-        key.extend_from_slice(&local.0);
-        key.extend_from_slice(&remote.0);
+        for address in [local.0, remote.0] {
+            key.extend_from_slice(&match address {
+                IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+                IpAddr::V6(address) => address.octets(),
+            });
+        }
         key.extend_from_slice(&local.1.to_be_bytes());
         key.extend_from_slice(&remote.1.to_be_bytes());
         let mut out = [0; N];

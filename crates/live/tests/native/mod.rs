@@ -1,7 +1,9 @@
 //! Programs of `bpf/` compiled with the machine's own C compiler and fed with recorded events of connections, beside
 //! the Rust algorithms.
 
-use narrows_cc::{Ack, Congestion, CongestionControl, ParamKind, ParamValue, Params, Path, Phase, Sent, Window};
+use narrows_cc::{
+    Ack, Clocks, Congestion, CongestionControl, ParamKind, ParamValue, Params, Path, Phase, Sent, Window,
+};
 use narrows_units::{Bytes, Duration, Instant};
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -83,9 +85,18 @@ impl Program {
     /// Compiles a congestion control by its name; `None`, with the reason on standard error, where there is no C
     /// compiler.
     pub fn compile(algorithm: &str) -> Option<Self> {
+        Self::compile_as(algorithm, algorithm)
+    }
+
+    /// Compiles the congestion control `ops`, whose windows shall be those of `algorithm`.
+    pub fn compile_as(ops: &str, algorithm: &str) -> Option<Self> {
         let bpf = here().join("bpf");
-        let sources = ["native/driver.c".to_owned(), format!("{algorithm}.bpf.c")];
-        Self::build(algorithm, &sources.map(|name| bpf.join(name)), &[format!("-DALGORITHM={algorithm}")])
+        let sources = ["native/driver.c".to_owned(), format!("{ops}.bpf.c")];
+        let built = Self::build(ops, &sources.map(|name| bpf.join(name)), &[format!("-DALGORITHM={ops}")]);
+        built.map(|mut program| {
+            algorithm.clone_into(&mut program.algorithm);
+            program
+        })
     }
 
     /// Compiles these sources to one program.
@@ -216,10 +227,29 @@ struct Connection<'a> {
     win: Window,
     /// The window before the last reduction.
     before: Window,
+    /// Whether a reduction is under way that was not undone.
+    reduced: bool,
+    kernel: Kernel,
+    /// `snd_una` when the algorithm last observed an ACK.
+    seen: u64,
 }
 
 /// Returns the algorithm's window after each event, with calls as [`CongestionControl`] specifies them.
 pub fn replay(cc: &mut dyn CongestionControl, events: &[Event]) -> Vec<Step> {
+    replay_by(cc, events, Kernel::default())
+}
+
+/// What a replay takes over from the kernel's connection, for algorithms that notice it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kernel {
+    /// Algorithms observe what `snd_una` advances by, and not all that an ACK delivered.
+    pub acked_by_una: bool,
+    /// A recovery that was not undone ends with cwnd at ssthresh.
+    pub ends_at_ssthresh: bool,
+}
+
+/// Does the same with some of the kernel's rules.
+pub fn replay_by(cc: &mut dyn CongestionControl, events: &[Event], kernel: Kernel) -> Vec<Step> {
     let first = &events[0];
     let smss = Bytes::new(first.number(0));
     let initial = smss * first.number(1);
@@ -243,7 +273,7 @@ pub fn replay(cc: &mut dyn CongestionControl, events: &[Event]) -> Vec<Step> {
         ecn: narrows_cc::EcnFeedback::Nothing,
         slow_start_at_equality: false,
     };
-    let mut connection = Connection { cc, path, win, before: win };
+    let mut connection = Connection { cc, path, win, before: win, reduced: false, kernel, seen: 0 };
     events.iter().map(|event| connection.on(event)).collect()
 }
 
@@ -263,6 +293,11 @@ impl Connection<'_> {
             "again" => self.congest(&Congestion::Timeout { repeated: true }, Phase::Loss),
             "undo" => self.undo(),
             "open" => {
+                // tcp_end_cwnd_reduction; RFC 6675, section 5.
+                if self.kernel.ends_at_ssthresh && self.reduced && path.phase != Phase::Loss {
+                    self.win.cwnd = self.win.ssthresh.unwrap_or(self.win.cwnd);
+                }
+                self.reduced = false;
                 path.phase = Phase::Open;
                 self.cc.on_recovered(path, &mut self.win);
             }
@@ -290,9 +325,13 @@ impl Connection<'_> {
         let delivered = self.path.smss * event.number(0);
         let rtt = event.rest[1].parse().ok().map(Duration::from_micros);
         let marked = self.path.smss * event.rest.get(2).map_or(0, |marked| marked.parse().unwrap());
-        let ack = Ack { acked: delivered, delivered, marked, rtt, ..Ack::default() };
+        let stamp = |n: usize| event.rest.get(n).and_then(|stamp| stamp.parse().ok());
+        let clocks = stamp(3).zip(stamp(4)).map(|(remote, local)| Clocks { remote, local });
+        let ack = Ack { acked: delivered, delivered, marked, rtt, clocks, ..Ack::default() };
         if see && self.cc.needs().acks {
-            self.cc.observe(&ack, &self.path);
+            let una = Bytes::new(event.snd_una - std::mem::replace(&mut self.seen, event.snd_una));
+            let acked = if self.kernel.acked_by_una { una } else { delivered };
+            self.cc.observe(&Ack { acked, ..ack }, &self.path);
         }
         if grow {
             self.cc.on_ack(&ack, &self.path, &mut self.win);
@@ -303,11 +342,13 @@ impl Connection<'_> {
         if *event != (Congestion::Timeout { repeated: true }) {
             self.before = self.win;
         }
+        self.reduced = true;
         self.cc.on_congestion(event, &self.path, &mut self.win);
         self.path.phase = phase;
     }
 
     fn undo(&mut self) {
+        self.reduced = false;
         self.win.cwnd = self.win.cwnd.max(self.before.cwnd);
         self.win.ssthresh = match (self.win.ssthresh, self.before.ssthresh) {
             (Some(now), Some(before)) => Some(now.max(before)),

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ACNS over Vegas: the congestion control of acns.bpf.c with vegas.bpf.c as its base, whose parameters this object has
+ * too.
+ *
+ * Differences
+ *   While the window is held, rounds go on and are judged, but the window stays.
+ */
+#include "vegas.bpf.c"
+
+#define ACNS_BASE vegas
+#define ACNS_BASE_INIT
+#define ACNS_BASE_PKTS_ACKED
+#define ACNS_BASE_SET_STATE
+#define ACNS_BASE_CWND_EVENT
+#define ACNS_BASE_HELD
+
+/* As where an application is the limit: rounds go on. */
+narrows_inline void acns_base_held(struct sock *sk, u32 ack, u32 acked, u32 base)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct vegas *ca = inet_csk_ca(sk);
+
+	if (!acked || !ca->doing || !after(tp->snd_una, ca->end))
+		return;
+	if (ca->samples > 2)
+		decide(tp, ca, acked, false);
+	begin(tp, ca);
+}
+
+#include "acns_over.h"
