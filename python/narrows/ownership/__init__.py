@@ -13,6 +13,7 @@ from __future__ import annotations
 from narrows.ownership.claim import Claim, Target, changed, claim, page
 from narrows.ownership.manifest import AGILE_SD, AQM, CONTEST, MANIFEST, NGWA_LIVE, PAGES, RESULTS, SWEEP, UNFINISHED
 from narrows.ownership.recovery import found, settle
+from narrows.ownership.removal import remove
 from narrows.ownership.writing import adding, staged
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "claim",
     "found",
     "page",
+    "remove",
     "settle",
     "staged",
 ]

@@ -32,6 +32,8 @@ AGILE_SD: Final = "reproduction of agile-sd"
 NGWA_LIVE: Final = "live reproduction of NGWA"
 UNFINISHED: Final = "set of unfinished runs"
 """Kind of a directory of finished runs beside the output that is made of them; see `narrows.store.pending`."""
+KERNEL: Final = "kernel"
+"""Kind of a directory that holds one kernel; see `narrows.kernels.cache`."""
 PAGES: Final = "pages"
 """Kind of a directory that holds only pages, written by ``narrows report -o``."""
 

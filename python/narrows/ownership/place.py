@@ -77,7 +77,7 @@ def put(staging: Staging, directory: Path, kind: str, part: str, *, alone: bool)
         else:
             durable.sync(directory.parent)
             return
-    with _locked(directory):
+    with locked(directory):
         known = manifest.read(directory) or Manifest(kind)
         begun = replace(
             known, incoming=incoming, staging=os.path.relpath(staging.folder, directory), part=None if alone else part
@@ -101,7 +101,7 @@ def finish(staging: Staging, directory: Path) -> None:
     BlockedError, OSError
         As for `put`.
     """
-    with _locked(directory):
+    with locked(directory):
         begun = manifest.read(directory)
         if begun is not None and begun.staging is not None:
             _check(directory, begun, staging)
@@ -192,8 +192,13 @@ def _remove_empty(directory: Path, gone: list[str]) -> None:
 
 
 @contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """Let one process at a time put files into a directory."""
+def locked(directory: Path) -> Iterator[None]:
+    """Let one process at a time put files into a directory, or remove them.
+
+    Parameters
+    ----------
+    directory : pathlib.Path
+    """
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         durable.wait_for(descriptor)

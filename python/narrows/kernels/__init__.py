@@ -1,0 +1,12 @@
+"""Kernels for virtual machines: which are at hand, what each has, and adding and removing them.
+
+A kernel is kept in a cache of the user's, unpacked from its Debian package; nothing is installed, and nothing needs
+root. `find` gives a `Kernel` with image, configuration and modules.
+"""
+
+from __future__ import annotations
+
+from narrows.kernels.finding import at_hand, find
+from narrows.kernels.kernel import FEATURES, Kernel
+
+__all__ = ["FEATURES", "Kernel", "at_hand", "find"]
