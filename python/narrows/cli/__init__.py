@@ -14,6 +14,7 @@ from narrows.cli import (
     contest,
     doctor,
     explain,
+    kernels,
     live,
     report,
     reproduce,
@@ -69,6 +70,7 @@ app.command("list", epilog=catalogue.EXAMPLE)(catalogue.catalogue)
 app.command("explain", epilog=explain.EXAMPLE)(explain.explain)
 app.command("show", epilog=show.EXAMPLE)(show.show)
 app.command("schema", epilog=schema.EXAMPLE)(schema.schema)
+app.command("kernels", epilog=kernels.EXAMPLE)(kernels.kernels)
 app.command("attach", epilog=attach.EXAMPLE)(attach.attach)
 app.command("detach", epilog=attach.DETACH_EXAMPLE)(attach.detach)
 app.command("doctor", epilog=doctor.EXAMPLE)(doctor.doctor)

@@ -6,7 +6,9 @@ root. `find` gives a `Kernel` with image, configuration and modules.
 
 from __future__ import annotations
 
+from narrows.kernels.cache import directory
+from narrows.kernels.commands import add, remove
 from narrows.kernels.finding import at_hand, find
 from narrows.kernels.kernel import FEATURES, Kernel
 
-__all__ = ["FEATURES", "Kernel", "at_hand", "find"]
+__all__ = ["FEATURES", "Kernel", "add", "at_hand", "directory", "find", "remove"]

@@ -1,4 +1,4 @@
-"""Adding kernels to the cache, from files or from Debian, and removing them."""
+"""Adding a kernel to the cache: from packages, or from a kernel that is installed."""
 
 from __future__ import annotations
 
@@ -119,16 +119,54 @@ def unpack(
     InputError, LiveError
         As for `add_file`.
     """
+    sources = [tree.of_package(one.path) for one in packages]
+    what = ", ".join(one.path.name for one in packages)
+    return _keep(sources, what, lambda release: facts(packages, digests, name or release, verified), progress)
+
+
+def add_installed(kernel: Kernel, progress: Callable[[str, float], None] | None = None) -> Kernel:
+    """Copy a kernel that is installed on this host, or was unpacked by hand.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Outside the cache, as `narrows.kernels.image` returns it.
+    progress : callable, optional
+
+    Returns
+    -------
+    Kernel
+        Under its release as name.
+
+    Raises
+    ------
+    InputError, LiveError
+        As for `add_file`.
+    """
+    source = tree.installed(kernel.release, kernel.vmlinuz, kernel.config_file, kernel.directory)
+
+    def stored(release: str) -> dict[str, Any]:
+        return {"name": release, "version": release, "packages": [], "verified": "", "added": _now()}
+
+    return _keep([source], str(kernel.vmlinuz), stored, progress)
+
+
+def _keep(
+    sources: Sequence[tree.Source],
+    what: str,
+    stored: Callable[[str], dict[str, Any]],
+    progress: Callable[[str, float], None] | None,
+) -> Kernel:
     with cache.workplace() as work:
         content = work / "kernel"
         content.mkdir()
         told = None if progress is None else (lambda fraction: progress("unpacking", fraction))
         try:
-            release = tree.make(content, [one.path for one in packages], told)
+            release = tree.make(content, sources, told)
         except BrokenError as error:
-            message = f"{', '.join(one.path.name for one in packages)}: {error}"
+            message = f"{what}: {error}"
             raise LiveError(message) from None
-        return cache.keep(content, release, facts(packages, digests, name or release, verified))
+        return cache.keep(content, release, stored(release))
 
 
 def facts(packages: Sequence[Package], digests: Sequence[str], name: str, verified: str) -> dict[str, Any]:
@@ -153,8 +191,12 @@ def facts(packages: Sequence[Package], digests: Sequence[str], name: str, verifi
             for one, digest in zip(packages, digests, strict=True)
         ],
         "verified": verified,
-        "added": datetime.now(UTC).isoformat(timespec="seconds"),
+        "added": _now(),
     }
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def with_packages(digests: Sequence[str]) -> Kernel | None:

@@ -61,7 +61,7 @@ def find(name_or_file: str | os.PathLike[str] | None = None) -> Kernel:
     LiveError
         If no such kernel is at hand (kind ``unavailable``), or a package is damaged.
     """
-    if name_or_file is not None and _is_file(name_or_file):
+    if name_or_file is not None and is_file(name_or_file):
         path = Path(name_or_file)
         return adding.add_file(path) if path.suffix == ".deb" else image(path)
     there = at_hand()
@@ -108,7 +108,7 @@ def matches(kernel: Kernel, wanted: str) -> bool:
     -------
     bool
     """
-    if wanted in {kernel.name, kernel.name.partition(":")[2], kernel.release}:
+    if wanted and wanted in {kernel.name, kernel.name.partition(":")[2], kernel.release}:
         return True
     if not re.fullmatch(r"\d+(\.\d+)*", wanted):
         return False
@@ -173,8 +173,17 @@ def image(path: Path) -> Kernel:
     )
 
 
-def _is_file(wanted: str | os.PathLike[str]) -> bool:
-    """Return whether a file is meant: it has a slash or the ending of a package, or is there."""
+def is_file(wanted: str | os.PathLike[str]) -> bool:
+    """Return whether a file is meant: it has a slash or the ending of a package, or is there.
+
+    Parameters
+    ----------
+    wanted : str or path
+
+    Returns
+    -------
+    bool
+    """
     text = os.fspath(wanted)
     return os.sep in text or text.endswith(".deb") or Path(text).is_file()
 

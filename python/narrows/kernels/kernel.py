@@ -120,6 +120,27 @@ class Kernel:
         needs = FEATURES[feature]
         return self.version >= needs.since and all(self.config.get(option) == "y" for option in needs.options)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the kernel for JSON.
+
+        Returns
+        -------
+        dict
+            With the keys that docs/json.md lists.
+        """
+        return {
+            "name": self.name,
+            "release": self.release,
+            "version": ".".join(map(str, self.version)),
+            "vmlinuz": str(self.vmlinuz),
+            "packages": list(self.facts.get("packages", [])),
+            "verified": str(self.facts.get("verified", "")),
+            "added": str(self.facts.get("added", "")),
+            "congestion_controls": list(self.congestion_controls),
+            "qdiscs": list(self.qdiscs),
+            "features": {name: self.has(name) for name in FEATURES},
+        }
+
     def modules(self, names: Iterable[str]) -> list[tuple[str, bytes]]:
         """Return modules with all that they depend on, in the order in which they are loaded.
 

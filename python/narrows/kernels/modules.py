@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _CONTROLS: Final = "kernel/net/ipv4/tcp_"
 _QDISCS: Final = "kernel/net/sched/sch_"
-_NO_CONTROL: Final = frozenset({"tcp_diag"})
+_NO_CONTROL: Final = frozenset({"tcp_diag", "tcp_sigpool"})
 """Built-in modules whose files are named like those of congestion controls."""
 
 _ALWAYS_QDISCS: Final = ("pfifo_fast", "pfifo", "bfifo", "mq", "noqueue")

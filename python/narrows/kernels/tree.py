@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
+from narrows.base import interruption
 from narrows.kernels import package
 from narrows.kernels.compressed import BrokenError, expanded
 from narrows.kernels.modinfo import Module, name_of
+from narrows.kernels.package import Member
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from narrows.kernels.package import Member
 
 VMLINUZ: Final = "vmlinuz"
 CONFIG: Final = "config"
@@ -121,14 +122,64 @@ class _Tree:
         return target
 
 
-def make(root: Path, packages: Sequence[Path], progress: Callable[[float], None] | None = None) -> str:
-    """Unpack what Narrows needs of a kernel's packages.
+class Source(Protocol):
+    """The files of a kernel, with their paths below the root of a file system."""
+
+    def __call__(self, progress: Callable[[float], None] | None, /) -> Iterator[Member]:
+        """Yield all files; called once for each pass."""
+
+
+def of_package(path: Path) -> Source:
+    """Return the files of a Debian package.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+
+    Returns
+    -------
+    Source
+    """
+    return lambda progress: package.members(path, progress)
+
+
+def installed(release: str, vmlinuz: Path, config: Path, modules: Path) -> Source:
+    """Return the files of a kernel that is installed, or unpacked.
+
+    Parameters
+    ----------
+    release : str
+    vmlinuz, config : pathlib.Path
+        Image and configuration; the latter need not exist.
+    modules : pathlib.Path
+        Its modules, as in ``/lib/modules/RELEASE``.
+
+    Returns
+    -------
+    Source
+    """
+
+    def files(_progress: Callable[[float], None] | None) -> Iterator[Member]:
+        named = {f"boot/vmlinuz-{release}": vmlinuz, f"boot/config-{release}": config}
+        inside = [modules / name for name in sorted(_LISTS)] + sorted((modules / "kernel").rglob("*.ko*"))
+        named |= {f"lib/modules/{release}/{path.relative_to(modules).as_posix()}": path for path in inside}
+        for name, path in named.items():
+            interruption.check()
+            if path.is_file():
+                with path.open("rb") as file:
+                    yield Member(name, True, path.stat().st_size, file)
+
+    return files
+
+
+def make(root: Path, sources: Sequence[Source], progress: Callable[[float], None] | None = None) -> str:
+    """Collect what Narrows needs of a kernel's files.
 
     Parameters
     ----------
     root : pathlib.Path
         An empty directory.
-    packages : sequence of Path
+    sources : sequence of Source
         The package of the image, and those of its modules if they are separate.
     progress : callable, optional
         Called with the completed share, in [0, 1].
@@ -141,15 +192,15 @@ def make(root: Path, packages: Sequence[Path], progress: Callable[[float], None]
     Raises
     ------
     BrokenError
-        If the packages are damaged or have no kernel.
+        If the files are damaged or are no kernel.
     OSError
         If a file cannot be read or written.
     """
     tree = _Tree(root)
     needed: frozenset[str] = frozenset()
     for number in range(_PASSES):
-        for place, path in enumerate(packages):
-            for member in package.members(path, _share(progress, number, place, len(packages))):
+        for place, source in enumerate(sources):
+            for member in source(_share(progress, number, place, len(sources))):
                 tree.take(member, needed)
         needed = tree.missing()
         if not needed:

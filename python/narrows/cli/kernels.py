@@ -1,0 +1,124 @@
+"""``narrows kernels``: the kernels that virtual machines can run, adding one, and removing one."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from narrows.base.errors import InputError
+from narrows.cli.guard import guarded, hint
+from narrows.cli.options import Json, NoProgress  # noqa: TC001 - Typer reads the annotations
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from narrows.kernels import Kernel
+
+EXAMPLE = (
+    "Example: narrows kernels\n\n"
+    "The newest kernel of Debian 12: narrows kernels add debian:bookworm\n\n"
+    "Without a network: narrows kernels add linux-image-6.1.0-56-amd64_6.1.192-2_amd64.deb"
+)
+
+
+class Action(StrEnum):
+    """What to do."""
+
+    ADD = "add"
+    REMOVE = "remove"
+
+
+@guarded
+def kernels(
+    action: Annotated[Action | None, typer.Argument(help="By default the kernels are listed.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="To add: debian:bookworm, debian:trixie, debian:sid, a package FILE.deb, or /boot/vmlinuz-RELEASE."
+            " To remove: a name or release.",
+        ),
+    ] = None,
+    json: Json = False,
+    no_progress: NoProgress = False,
+) -> None:
+    """List the kernels that virtual machines can run, with what each has; add one, or remove one.
+
+    A kernel is unpacked into a cache of the user's, not installed. Only debian:SUITE needs the network; nothing needs
+    root. NARROWS_CACHE names another cache, NARROWS_DEBIAN_MIRROR another mirror.
+    """
+    from narrows import kernels as there
+
+    if action is None:
+        _show(there.at_hand(), json)
+        return
+    if name is None:
+        allowed = "debian:bookworm, debian:trixie, debian:sid, FILE" if action is Action.ADD else "a name or release"
+        message = f"NAME: is missing; allowed: {allowed}"
+        raise InputError(message)
+    if action is Action.REMOVE:
+        removed, left = there.remove(name)
+        if left:
+            hint(f"{there.directory() / removed.release}: kept what Narrows did not write: {', '.join(left)}")
+        told = f"{removed.name} ({removed.release}) is removed"
+        _answer([removed.release], json, told, key="removed")
+        return
+    from narrows.cli.progress import Bar
+
+    with Bar(name, wanted=not no_progress, quiet=True) as bar:
+
+        def progress(what: str, fraction: float) -> None:
+            bar.describe(f"{name}: {what}")
+            bar(fraction)
+
+        kernel = there.add(name, progress)
+    if json:
+        _show([kernel], json)
+        return
+    typer.echo(f"{kernel.name}: Linux {kernel.release} is at hand")
+    typer.echo(f"  verified: {kernel.facts.get('verified') or 'no; a file is taken as it is'}")
+
+
+def _answer(values: Sequence[str], json: bool, told: str, key: str) -> None:
+    if json:
+        from json import dumps
+
+        typer.echo(dumps({"format": 1, key: list(values)}, indent=2))
+    else:
+        typer.echo(told)
+
+
+def _show(found: Sequence[Kernel], json: bool) -> None:
+    from narrows.kernels import directory
+
+    if json:
+        from json import dumps
+
+        content = {"format": 1, "directory": str(directory()), "kernels": [kernel.to_dict() for kernel in found]}
+        typer.echo(dumps(content, indent=2, ensure_ascii=False))
+    elif found:
+        _print(found)
+    else:
+        typer.echo("no kernel is at hand; `narrows kernels add debian:bookworm` adds one")
+
+
+def _print(found: Sequence[Kernel]) -> None:
+    from rich.console import Console
+
+    from narrows.cli.plain import new_table
+    from narrows.kernels import FEATURES
+
+    out = Console(highlight=False)
+    table = new_table()
+    table.add_column("name", style="bold")
+    table.add_column("release")
+    table.add_column("congestion controls", ratio=2)
+    table.add_column("qdiscs", ratio=2)
+    table.add_column("features")
+    for kernel in found:
+        features = [name for name in FEATURES if kernel.has(name)]
+        words = (" ".join(names) for names in (kernel.congestion_controls, kernel.qdiscs, features))
+        table.add_row(kernel.name, kernel.release, *words)
+    out.print(table)
