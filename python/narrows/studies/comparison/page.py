@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from narrows.base import bundled
-from narrows.base.errors import InputError
 from narrows.outcome.conditions import table as conditions_table
-from narrows.report import style
-from narrows.report.render import write_text
+from narrows.report import markdown, style
 from narrows.studies.comparison.survey import RTT_WITHIN, SIMULATED_RUNS, SMALL_QUEUE, THROUGHPUT_WITHIN, YARDSTICK
 
 if TYPE_CHECKING:
@@ -27,7 +25,9 @@ BEGIN: Final = "<!-- made by `narrows validate --against live`: from here -->"
 END: Final = "<!-- made by `narrows validate --against live`: to here -->"
 """Marker lines around the survey in a page; the rest of the page is not changed."""
 
-_HEADS: Final = (
+_PLACE: Final = markdown.Place(BEGIN, END, "Simulated beside live")
+
+HEADS: Final = (
     "cc",
     "throughput, Mb/s: simulated",
     "live",
@@ -66,7 +66,7 @@ def check(target: str | PathLike[str]) -> None:
     InputError
         If there is no such place, or the page cannot be read.
     """
-    _around(Path(target))
+    _PLACE.around(Path(target))
 
 
 def write(survey: Survey, target: str | PathLike[str]) -> Path:
@@ -89,26 +89,7 @@ def write(survey: Survey, target: str | PathLike[str]) -> Path:
     OSError
         If the page cannot be written.
     """
-    page = Path(target)
-    before, after = _around(page)
-    return write_text(page, f"{before}{BEGIN}\n\n{text(survey)}\n{END}{after}")
-
-
-def _around(page: Path) -> tuple[str, str]:
-    """The text before and after the survey."""
-    if not page.exists():
-        return "# Simulated beside live\n\n", "\n"
-    try:
-        old = page.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"{page}: cannot be read: {error}"
-        raise InputError(message) from None
-    before, begin, rest = old.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        message = f"{page}: has no place for the table; allowed: a new page, or one with the lines {BEGIN} and {END}"
-        raise InputError(message)
-    return before, after
+    return _PLACE.write(target, text(survey))
 
 
 def text(survey: Survey) -> str:
@@ -141,7 +122,8 @@ def text(survey: Survey) -> str:
     for name in dict.fromkeys(cell.network for cell in survey.cells):
         cells = [cell for cell in survey.cells if cell.network == name]
         folder = "pairs/" if (bundled.directory("validation/live/pairs") / f"{name}.toml").is_file() else ""
-        parts += [f"### {cells[0].title}", f"`validation/live/{folder}{name}.toml`", _table(_HEADS, _rows(cells))]
+        file = f"`validation/live/{folder}{name}.toml`"
+        parts += [f"### {cells[0].title}", file, markdown.table(HEADS, _rows(cells))]
     parts += _remarks(survey)
     told = [one for gauge in survey.gauges for one in gauge.conditions]
     rows = conditions_table([*told, *(one for cell in survey.cells for one in cell.conditions)])
@@ -149,7 +131,7 @@ def text(survey: Survey) -> str:
         parts += [
             "### Conditions of the live runs",
             "Where runs differ, from the smallest to the largest value.",
-            _table(("", ""), [[name, value] for name, value in rows]),
+            markdown.table(("", ""), [[name, value] for name, value in rows]),
         ]
     return "\n\n".join(parts) + "\n"
 
@@ -215,7 +197,7 @@ def _gauges(gauges: Sequence[Gauge]) -> list[str]:
         "What the bottleneck sent while its queue held packets, IP bytes per second after the first two seconds, one"
         " CUBIC flow, as the network computes it; and how late packets were relative to it, in the worst run."
     )
-    return ["### The live network itself", told, _table(_GAUGE_HEADS, rows), *filter(None, [idle])]
+    return ["### The live network itself", told, markdown.table(_GAUGE_HEADS, rows), *filter(None, [idle])]
 
 
 def _hundredths(value: float) -> str:
@@ -227,7 +209,7 @@ def _rows(cells: Iterable[Cell]) -> list[list[str]]:
     rows = []
     for cell in cells:
         if cell.failure is not None:
-            rows.append([cell.cc, *[style.number(None)] * (len(_HEADS) - 2), "could not be run"])
+            rows.append([cell.cc, *[style.number(None)] * (len(HEADS) - 2), "could not be run"])
             continue
         mark = _DOUBTED if cell.doubts else ""
         for flow in cell.flows:
@@ -278,8 +260,3 @@ def _remarks(survey: Survey) -> list[str]:
         if lines:
             parts += [f"### {title}", "\n".join(f"- {line}" for line in lines)]
     return parts
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)

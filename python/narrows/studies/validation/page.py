@@ -6,14 +6,14 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from narrows import _core, ownership
-from narrows.report import style
+from narrows.report import markdown, style
 from narrows.report.render import write_text
 from narrows.studies.validation import figures
 from narrows.studies.validation.compare import AVERAGED_S
 from narrows.studies.validation.inputs import JITTER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from pathlib import Path
 
     from narrows.studies.validation.compare import Comparison, Side, Verdict
@@ -23,6 +23,17 @@ if TYPE_CHECKING:
 
 TITLE: Final = "# Narrows beside ns-2.35"
 """The first line of every page."""
+
+VERDICT_HEADS: Final = (
+    "variant",
+    "flows",
+    "median difference",
+    "worst",
+    "on",
+    "lost packets, median",
+    "distance of windows, median",
+)
+"""Heads of the table of variants."""
 
 
 def write(validation: Validation, target: Path) -> list[Path]:
@@ -115,7 +126,7 @@ def text(validation: Validation, folder: str) -> str:
         parts += ["## Experiments", *_experiments(validation.experiments)]
     parts += ["## What ns-2.35 reads before it writes", *_memory(validation)]
     if description.faults:
-        parts += ["## What ns-2.35 does that Narrows does not imitate", _list(description.faults)]
+        parts += ["## What ns-2.35 does that Narrows does not imitate", markdown.bullets(description.faults)]
     parts.append("## The variants")
     for variant in description.variants:
         own = [one for one in validation.comparisons if one.variant == variant.name]
@@ -196,7 +207,7 @@ def _held_out(validation: Validation) -> list[str]:
     limit = _percent(validation.description.worst_within)
     return [
         f"No range was fitted to {names}. Differences there are counted, never explained.",
-        _table(["variant", "flows", "median difference", "worst", f"beyond {limit}", "which"], rows),
+        markdown.table(["variant", "flows", "median difference", "worst", f"beyond {limit}", "which"], rows),
     ]
 
 
@@ -224,8 +235,8 @@ def _experiments(measured: Iterable[Measured]) -> list[str]:
         "Each runs a pair as it is, and again with one switch turned in one or both simulators. It isolates a cause if"
         " every difference beyond the target is within it, and at most half, once the switch is turned. One whose"
         " difference is within the target from the start shows an effect, and isolates nothing.",
-        _list(f"{name}: {switch}" for name, switch in told.items()),
-        _table(heads, rows),
+        markdown.bullets(f"{name}: {switch}" for name, switch in told.items()),
+        markdown.table(heads, rows),
     ]
 
 
@@ -249,7 +260,7 @@ def _memory(validation: Validation) -> list[str]:
             " has set `beg_snd_una` by then, and `LinuxTcpAgent`'s constructor does not clear it. Line 272"
             f" compares what follows from it with gamma: memory of zeros goes on with slow start, memory of"
             f" {variant.also_fill} leaves it after four segments.",
-            _table(
+            markdown.table(
                 [
                     "network",
                     "Narrows, Mb/s",
@@ -289,8 +300,8 @@ def _worst(validation: Validation, verdict: Verdict) -> str:
 
 
 def _verdicts(validation: Validation) -> str:
-    return _table(
-        ["variant", "flows", "median difference", "worst", "on", "lost packets, median", "distance of windows, median"],
+    return markdown.table(
+        VERDICT_HEADS,
         [
             [
                 one.variant,
@@ -307,7 +318,7 @@ def _verdicts(validation: Validation) -> str:
 
 
 def _networks(networks: Iterable[Network]) -> str:
-    return _table(
+    return markdown.table(
         ["network", "rate", "RTT", "buffer", "packet errors", "flows", "time", "seeds"],
         [
             [
@@ -344,9 +355,9 @@ def _beyond(validation: Validation) -> list[str]:
             unknown.append(f"{flows}: {explanation.why}")
     parts = []
     if isolated:
-        parts += ["### An experiment isolates the cause", _list(isolated)]
+        parts += ["### An experiment isolates the cause", markdown.bullets(isolated)]
     if unknown:
-        parts += ["### Cause not known", _list(unknown)]
+        parts += ["### Cause not known", markdown.bullets(unknown)]
     return parts
 
 
@@ -377,7 +388,7 @@ def _pairs(validation: Validation, comparisons: Iterable[Comparison]) -> str:
     heads.append(f"beyond {_percent(validation.description.worst_within)}")
     if not any(row[-1] for row in rows):
         heads, rows = heads[:-1], [row[:-1] for row in rows]
-    return _table(heads, rows)
+    return markdown.table(heads, rows)
 
 
 def _mbps(side: Side) -> str:
@@ -404,12 +415,3 @@ def _signed(share: float) -> str:
     ('−1.2 %', '+20.0 %')
     """
     return "∞" if share == float("inf") else f"{share * 100:+.1f} %".replace("-", "−")
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def _list(sentences: Iterable[str]) -> str:
-    return "\n".join(f"- {sentence}" for sentence in sentences)
