@@ -212,7 +212,7 @@ def test_page_and_figures_are_written_side_by_side(tmp_path: Path) -> None:
     paths = write(validation(1.3, 1.0), tmp_path / "deep" / "page.md")
     assert [path.relative_to(tmp_path).as_posix() for path in paths] == ["deep/page.md", "deep/page/cwnd-cubic.png"]
     assert paths[1].read_bytes().startswith(b"\x89PNG")
-    assert write(validation(1.3, 1.0), tmp_path / "dir")[0].name == "validation.md"
+    assert write(validation(1.3, 1.0), tmp_path / "dir")[0].name == "ns2.md"
 
 
 def test_figures_of_the_user_s_are_kept(tmp_path: Path) -> None:

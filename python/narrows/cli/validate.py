@@ -1,7 +1,8 @@
-"""``narrows validate``: the same variants and networks on another simulator, or on this machine's own stack."""
+"""``narrows validate``: the same variants on ns-2, on Linux in virtual time, or on this machine's own stack."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,8 @@ from narrows.cli.guard import guarded, hint, note
 from narrows.cli.options import Dask, Estimate, Jobs, Json, MaxMemory, NoProgress  # noqa: TC001 - Typer reads the annotations
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from narrows.studies.validation.description import Network
 
 Chosen = tuple[list[str] | None, list[str] | None]
@@ -20,17 +23,30 @@ Chosen = tuple[list[str] | None, list[str] | None]
 EXAMPLE = (
     "Example: narrows validate --against ns2 --cc reno,cubic --quick -o out/validation.md\n\n"
     "A network of your own: narrows validate --cc reno --scenario dumbbell-cubic --quick -o out/own.md\n\n"
+    "Against Linux in virtual time: narrows validate --against linux --cc cubic --quick -o out/linux.md\n\n"
     "Against this machine's own stack: narrows validate --against live --cc cubic --quick -o out/live.md"
 )
 
-_PAGES = {"ns2": Path("docs/validation.md"), "live": Path("docs/live.md")}
+_PAGES = {
+    "ns2": Path("docs/validation/ns2.md"),
+    "linux": Path("docs/validation/linux.md"),
+    "live": Path("docs/live.md"),
+}
 """Backends to compare Narrows with, and the default output page of each."""
+
+_OVERVIEW = Path("docs/validation.md")
+"""The page that shows all of them, by variant."""
 
 
 @guarded
 def validate(
     against: Annotated[
-        str, typer.Option("--against", metavar="WHAT", help="ns2, or live: this machine's own TCP (Linux, root).")
+        str,
+        typer.Option(
+            "--against",
+            metavar="WHAT",
+            help="ns2; linux: a kernel in virtual time (QEMU); live: this machine's own TCP (Linux, root).",
+        ),
     ] = "ns2",
     cc: Annotated[
         str | None,
@@ -49,7 +65,16 @@ def validate(
         typer.Option(
             "--scenario",
             metavar="FILE|NAME",
-            help="Your own network: a scenario. Beside ns-2 it must be a dumbbell. Repeat it for more.",
+            help="Your own network: a scenario; beside linux also a bundled one by name. Beside ns-2 it must be a"
+            " dumbbell. Repeat it for more.",
+        ),
+    ] = None,
+    kernel: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kernel",
+            metavar="NAMES",
+            help="Beside linux: kernels, separated by commas or repeated, the earliest first; see `narrows kernels`.",
         ),
     ] = None,
     quick: Annotated[
@@ -65,7 +90,7 @@ def validate(
             "--output",
             "-o",
             metavar="FILE",
-            help="The page (.md), or a directory for it; by default docs/validation.md or docs/live.md.",
+            help="The page (.md), or a directory for it; by default docs/validation/ns2.md or linux.md, docs/live.md.",
         ),
     ] = None,
     estimate: Estimate = False,
@@ -75,12 +100,12 @@ def validate(
     json: Json = False,
     no_progress: NoProgress = False,
 ) -> None:
-    """Run variants of TCP on Narrows and on ns-2, or on this machine's own TCP stack, and compare.
+    """Run variants of TCP on Narrows and on ns-2, on Linux in virtual time or on this machine's own TCP, and compare.
 
-    Writes a page with tables, beside ns-2 also the windows over time. Until the page is written, finished runs (live
-    ones, or all beside ns-2) are kept next to it, and after Ctrl-C the same command continues from there. Exits with 1
-    if a difference is beyond the target and was not recorded before. Networks that are held out do not affect the exit
-    code.
+    Writes a page with tables, and except for live with the windows over time. Until the page is written, finished runs
+    are kept next to it, and after Ctrl-C the same command continues from there. Runs on Linux in virtual time stay
+    there, so that only what has changed runs again. Exits with 1 if a difference is beyond the target and was not
+    recorded, or explained, before. Networks that are held out do not affect the exit code.
     """
     from narrows.base import memory
 
@@ -88,7 +113,14 @@ def validate(
     if against not in _PAGES:
         message = f"--against is {against!r}; allowed: {', '.join(_PAGES)}"
         raise InputError(message)
+    if kernel and against != "linux":
+        message = f"--kernel {','.join(kernel)}: is for --against linux"
+        raise InputError(message)
     own = networks is not None or bool(scenario)
+    if against == "linux":
+        from narrows.studies.linux import description
+
+        own = networks is not None or not description.is_bundled(scenario or ())
     if own and output is None:
         message = (
             f"--networks, --scenario: need -o FILE, because {_PAGES[against]} is the page of Narrows' own networks"
@@ -97,30 +129,56 @@ def validate(
     page = _PAGES[against] if output is None else output
     page = page if page.suffix == ".md" else page / _PAGES[against].name
     chosen, bar = (_names(cc), _names(network)), not no_progress
-    if against == "live":
+    if against != "ns2":
         if estimate or dask is not None:
-            message = f"{'--estimate' if estimate else '--dask'}: goes with --against ns2; live runs need this machine"
+            message = f"{'--estimate' if estimate else '--dask'}: goes with --against ns2; Linux runs on this machine"
             raise InputError(message)
         if networks is not None:
-            message = "--networks: is for --against ns2; live networks are scenarios: --scenario FILE"
+            message = f"--networks: is for --against ns2; networks beside {against} are scenarios: --scenario FILE"
             raise InputError(message)
-        _live(chosen, page, own=scenario, runs=runs, quick=quick, jobs=jobs, json=json, bar=bar)
-        return
-    if runs is not None:
-        message = f"--runs {runs}: is for --against live; with ns-2 each network has its own number of seeds"
+    if runs is not None and against != "live":
+        message = f"--runs {runs}: is for --against live; elsewhere each network has its own number of seeds"
         raise InputError(message)
-    places = _own(networks, scenario) if own else None
-    if estimate:
-        from narrows.cli import estimates
-        from narrows.studies.validation.validate import estimate as estimated
+    with _shown_side_by_side(page):
+        if against == "live":
+            _live(chosen, page, own=scenario, runs=runs, quick=quick, jobs=jobs, json=json, bar=bar)
+            return
+        if against == "linux":
+            from narrows.cli.validate_linux import against_linux
 
-        estimates.show(
-            "validation",
-            lambda: estimated(*chosen, own=places, quick=quick, jobs=jobs, dask=dask),
-            json=json,
-        )
-        return
-    _ns2(chosen, page, places, quick=quick, jobs=jobs, dask=dask, json=json, bar=bar)
+            named = [*(scenario or ()), *(chosen[1] or ())] or None
+            kernels = None if kernel is None else _names(",".join(kernel))
+            against_linux(chosen[0], named, kernels, page, quick=quick, jobs=jobs, json=json, bar=bar)
+            return
+        places = _own(networks, scenario) if own else None
+        if estimate:
+            from narrows.cli import estimates
+            from narrows.studies.validation.validate import estimate as estimated
+
+            estimates.show(
+                "validation",
+                lambda: estimated(*chosen, own=places, quick=quick, jobs=jobs, dask=dask),
+                json=json,
+            )
+            return
+        _ns2(chosen, page, places, quick=quick, jobs=jobs, dask=dask, json=json, bar=bar)
+
+
+@contextmanager
+def _shown_side_by_side(page: Path) -> Iterator[None]:
+    """Write the overview again when a validation has written its default page."""
+    written = False
+    try:
+        yield
+        written = True
+    except typer.Exit:  # it differs, and the page says so
+        written = True
+        raise
+    finally:
+        if written and page in _PAGES.values() and _OVERVIEW.exists():
+            from narrows.studies.linux import overview
+
+            overview.write(_OVERVIEW, _PAGES)
 
 
 def _own(networks: Path | None, scenario: list[str] | None) -> list[Network]:

@@ -72,6 +72,31 @@ def kept(out: str | PathLike[str]) -> Iterator[ownership.Claim]:
     _discard(held)
 
 
+@contextmanager
+def lasting(out: str | PathLike[str]) -> Iterator[ownership.Claim]:
+    """Claim the directory of an output's runs, and keep it, so that a repeat makes only runs that have changed.
+
+    Parameters
+    ----------
+    out : path
+
+    Yields
+    ------
+    Claim
+        For a store.
+
+    Raises
+    ------
+    InputError
+        If the directory holds something else.
+    """
+    held = ownership.claim(beside(out), kind=ownership.UNFINISHED)
+    try:
+        yield held
+    finally:
+        held.withdraw()  # only where it is empty
+
+
 def _discard(held: ownership.Claim) -> None:
     """Remove the runs of a complete output; a file that Narrows did not write, and then the directory, stay."""
     ours = GROWING[ownership.UNFINISHED]

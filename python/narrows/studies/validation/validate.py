@@ -323,7 +323,7 @@ def write(validation: Validation, out: str | PathLike[str]) -> list[Path]:
     validation : Validation
     out : path
         Path of the page, ending in ``.md``, with the figures in a folder of the same name beside it; or a directory, in
-        which the page is ``validation.md``.
+        which the page is ``ns2.md``.
 
     Returns
     -------
@@ -339,5 +339,5 @@ def write(validation: Validation, out: str | PathLike[str]) -> list[Path]:
 
     target = Path(out)
     if target.suffix != ".md":
-        target = target / "validation.md"
+        target = target / "ns2.md"
     return page.write(validation, target)

@@ -1,0 +1,147 @@
+"""The page's sections on causes: of differences from Linux, and of changes from kernel to kernel."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING
+
+from narrows.report import markdown, style
+from narrows.studies.linux.description import JUDGED
+from narrows.studies.linux.experiments import SPREAD_RUNS
+from narrows.studies.linux.words import TITLES, percent, share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from narrows.studies.linux.changes import Change, Shift
+    from narrows.studies.linux.experiments import Cell, Measured
+    from narrows.studies.linux.validate import LinuxValidation
+
+
+def sections(validation: LinuxValidation) -> list[str]:
+    """Return the sections.
+
+    Parameters
+    ----------
+    validation : LinuxValidation
+
+    Returns
+    -------
+    list of str
+        Headings, paragraphs and tables; empty if nothing is beyond a limit and there is one kernel.
+    """
+    parts = _cells(validation) if validation.cells else []
+    if len(validation.kernels) > 1:
+        parts += ["## From kernel to kernel", *_kernels(validation)]
+    return parts
+
+
+def _cells(validation: LinuxValidation) -> list[str]:
+    cells = validation.cells
+    parts = [f"## Differences beyond {percent(validation.description.cell)}"]
+    isolated = [one for one in cells if one.isolated]
+    starts = [one for one in cells if not one.isolated and one.by_starts]
+    rest = [one for one in cells if one.unexplained]
+    if isolated:
+        parts += ["### An experiment isolates the cause", *_isolated(isolated)]
+    if starts:
+        rows = [[*_where(one), share(one.difference), share(one.off), f"± {percent(one.starts)}"] for one in starts]
+        heads = ["variant", "flow", "Linux", "measure", "difference", f"of {SPREAD_RUNS} starts' mean", "starts give"]
+        parts += ["### Within what other starts give", markdown.table(heads, rows)]
+    if rest:
+        rows = [
+            [
+                *_where(one),
+                share(one.difference),
+                style.number(None) if one.starts is None else f"± {percent(one.starts)}",
+                _tried(one),
+            ]
+            for one in rest
+        ]
+        heads = ["variant", "flow", "Linux", "measure", "difference", "starts give", "tried"]
+        parts += ["### Unexplained", markdown.table(heads, rows)]
+    return parts
+
+
+def _where(cell: Cell) -> list[str]:
+    return [cell.pair.variant, cell.pair.where, cell.pair.kernel, TITLES[cell.key]]
+
+
+def _tried(cell: Cell) -> str:
+    """Return the experiment that was tried without success."""
+    made = cell.measured
+    return "" if made is None else f"{made.experiment.name}: {share(made.after.difference(cell.key))}"
+
+
+def _isolated(cells: Sequence[Cell]) -> list[str]:
+    """Return a sentence for each cause, and a table of the cells without and with the experiment."""
+    told: dict[str, str] = {}
+    rows = []
+    for one in cells:
+        made: Measured | None = one.measured
+        if made is None:
+            continue
+        name = made.experiment.name
+        told.setdefault(name, f"`{name}`: {made.cause.why} The experiment: {made.experiment.switch}.")
+        rows.append([name, *_where(one), share(one.difference), share(made.after.difference(one.key))])
+    heads = ["experiment", "variant", "flow", "Linux", "measure", "difference", "with the experiment"]
+    return [markdown.bullets(told.values()), markdown.table(heads, rows)]
+
+
+def _kernels(validation: LinuxValidation) -> list[str]:
+    names = list(validation.kernels)
+    limit = percent(validation.description.change)
+    parts = [
+        "Linux against Linux: the later kernel relative to the earlier one, for each flow. The columns have the median"
+        f" of the absolute change, and how many of the cells changed by more than {limit}: by a cause that an"
+        " experiment isolates, by the starts alone, and unexplained.",
+    ]
+    rows = []
+    for variant in validation.description.variants:
+        for earlier, later in pairwise(names):
+            own = [
+                one
+                for one in validation.changes
+                if (one.before.variant, one.before.kernel, one.after.kernel) == (variant.name, earlier, later)
+            ]
+            if own:
+                rows.append([variant.name, f"{earlier} to {later}", *_step(own, validation.shifts)])
+    heads = ["variant", "kernels", "throughput", "RTT", "cwnd", "isolated", "starts", "unexplained"]
+    parts.append(markdown.table(heads, rows))
+    if validation.shifts:
+        parts += _shifts(validation.shifts)
+    return parts
+
+
+def _step(own: Sequence[Change], shifts: Iterable[Shift]) -> list[str]:
+    medians = []
+    for key in JUDGED:
+        found = [abs(value) for one in own if (value := one.share(key)) is not None]
+        medians.append(percent(median(found) if found else None))
+    far = [one for one in shifts if any(one.change is change for change in own)]
+    return [
+        *medians,
+        str(sum(one.isolated for one in far)),
+        str(sum(one.by_starts and not one.isolated for one in far)),
+        str(sum(one.unexplained for one in far)),
+    ]
+
+
+def _shifts(shifts: Sequence[Shift]) -> list[str]:
+    reasons = dict.fromkeys(
+        f"{one.change.after.variant}: {one.cause.why}" for one in shifts if one.cause is not None and one.isolated
+    )
+    rows = [
+        [
+            one.change.after.variant,
+            one.change.after.where,
+            f"{one.change.before.kernel} to {one.change.after.kernel}",
+            TITLES[one.key],
+            share(one.share),
+            "isolated" if one.isolated else "starts" if one.by_starts else "**unexplained**",
+        ]
+        for one in shifts
+    ]
+    heads = ["variant", "flow", "kernels", "measure", "change", "cause"]
+    return [*([markdown.bullets(reasons)] if reasons else []), markdown.table(heads, rows)]

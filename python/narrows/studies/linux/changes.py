@@ -1,0 +1,203 @@
+"""What changed from one kernel to the next: Linux against Linux, flow by flow."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from narrows.studies.linux import execute
+from narrows.studies.linux.compare import Side, relative, spread
+from narrows.studies.linux.description import JUDGED
+from narrows.studies.linux.execute import SIMULATED, Point
+from narrows.studies.linux.experiments import cause_of, other_starts, values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from narrows.execution.means import Means
+    from narrows.studies.linux.compare import Pair
+    from narrows.studies.linux.description import Cause, Description
+    from narrows.studies.linux.execute import Kernels
+    from narrows.studies.linux.experiments import Places
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A flow on two kernels.
+
+    Attributes
+    ----------
+    before, after : Pair
+        On the earlier and on the later kernel.
+    """
+
+    before: Pair
+    after: Pair
+
+    def share(self, key: str) -> float | None:
+        """Return the later kernel's value against the earlier one's, as a relative difference.
+
+        Parameters
+        ----------
+        key : str
+            Key of the measure.
+
+        Returns
+        -------
+        float or None
+        """
+        return relative(self.after.theirs.means[key], self.before.theirs.means[key])
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """A measure of a flow that changed by more than the limit from one kernel to the next.
+
+    Attributes
+    ----------
+    change : Change
+    key : str
+        Key of the measure.
+    limit : float
+    cause : Cause or None
+        The cause, if one is listed.
+    switched : float or None
+        What the cause's experiment changes in the simulation, as a relative difference.
+    starts : float or None
+        Largest change that starts alone give, relative to the earlier kernel; ``None`` if not measured.
+    """
+
+    change: Change
+    key: str
+    limit: float
+    cause: Cause | None = None
+    switched: float | None = None
+    starts: float | None = None
+
+    @property
+    def share(self) -> float:
+        """The change."""
+        return self.change.share(self.key) or 0.0
+
+    @property
+    def isolated(self) -> bool:
+        """Whether the experiment makes at least half of the change, and leaves less than the limit."""
+        if self.switched is None:
+            return False
+        rest = (1 + self.share) / (1 + self.switched) - 1
+        return abs(rest) <= min(self.limit, abs(self.share) / 2)
+
+    @property
+    def by_starts(self) -> bool:
+        """Whether starts alone give such a change."""
+        return self.starts is not None and abs(self.share) <= self.starts
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether neither an experiment nor the starts account for it."""
+        return not (self.isolated or self.by_starts)
+
+
+def between(found: Sequence[Pair], names: Sequence[str]) -> tuple[Change, ...]:
+    """Pair each flow with itself on the next kernel.
+
+    Parameters
+    ----------
+    found : sequence of Pair
+    names : sequence of str
+        The kernels, from the earliest to the latest.
+
+    Returns
+    -------
+    tuple of Change
+        Kernel by kernel, in the order of the pairs.
+    """
+    at = {(one.kernel, one.variant, one.scenario, one.flow): one for one in found}
+    made = []
+    for earlier, later in pairwise(names):
+        for one in found:
+            after = at.get((later, one.variant, one.scenario, one.flow))
+            if one.kernel == earlier and after is not None:
+                made.append(Change(one, after))
+    return tuple(made)
+
+
+def explain(description: Description, changes: Sequence[Change], kernels: Kernels, means: Means) -> tuple[Shift, ...]:
+    """Find the changes beyond the limit, run their experiments, and measure the spread over starts.
+
+    Parameters
+    ----------
+    description : Description
+    changes : sequence of Change
+    kernels : Kernels
+    means : Means
+
+    Returns
+    -------
+    tuple of Shift
+        In the order of the changes.
+    """
+    limit = description.change
+    shifts = [
+        Shift(one, key, limit, cause_of(description.changes, one.after.variant, one.after.scenario, one.after.kernel))
+        for one in changes
+        for key in JUDGED
+        if abs(one.share(key) or 0.0) > limit
+    ]
+    switched = _switched(description, [one for one in shifts if one.cause is not None], kernels, means.part(0.0, 0.5))
+    shifts = [replace(one, switched=switched.get((id(one.change), one.key))) for one in shifts]
+    rest = {(one.change.after.variant, one.change.after.scenario) for one in shifts if not one.isolated}
+    runs = other_starts(description, rest, kernels, means.part(0.5, 0.5))
+    return tuple(one if one.isolated else replace(one, starts=_starts(one, runs)) for one in shifts)
+
+
+def _switched(
+    description: Description, shifts: Sequence[Shift], kernels: Kernels, means: Means
+) -> Mapping[tuple[int, str], float | None]:
+    """Simulate each shift with its experiment's change; return the effect by change and measure."""
+    points = []
+    for one in shifts:
+        pair = one.change.before
+        experiment = description.experiment(one.cause.experiment if one.cause is not None else "")
+        place = description.variant(pair.variant), description.scene(pair.scenario)
+        points.append((Point(*place, SIMULATED, {**experiment.both, **experiment.simulated}), pair.starts))
+    made = execute.run(points, kernels, means, "experiments on kernels")
+    effects = {}
+    for one, records in zip(shifts, made, strict=True):
+        pair = one.change.before
+        flow = next(place for place, flow in enumerate(records[0].flows) if flow.name == pair.flow)
+        turned = Side.of(records, flow).means[one.key]
+        effects[id(one.change), one.key] = relative(turned, pair.ours.means[one.key])
+    return effects
+
+
+def _starts(shift: Shift, runs: Places) -> float | None:
+    """Return how far two means over other starts are apart, relative to the earlier kernel's."""
+    pair = shift.change.before
+    values = values_of(runs, pair.variant, pair.scenario, pair.flow, shift.key)
+    reference = pair.theirs.means[shift.key]
+    if len(values) < 2 or not reference:
+        return None
+    # Both kernels ran under seeds of their own: the deviation of a difference is the square root of two larger.
+    return math.sqrt(2) * spread(values, pair.starts) / reference
+
+
+def to_json(shift: Shift) -> dict[str, Any]:
+    """Return a change for JSON."""
+    pair = shift.change.after
+    return {
+        "variant": pair.variant,
+        "scenario": pair.scenario,
+        "flow": pair.flow,
+        "from": shift.change.before.kernel,
+        "to": pair.kernel,
+        "measure": shift.key,
+        "change": shift.share,
+        "cause": shift.cause.why if shift.cause is not None and shift.isolated else None,
+        "isolated": shift.isolated,
+        "starts": shift.starts,
+        "by_starts": shift.by_starts,
+        "unexplained": shift.unexplained,
+    }

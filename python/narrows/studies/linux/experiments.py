@@ -1,0 +1,236 @@
+"""Experiments: one thing is changed, and the cells that differ are run again; and the same with other starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Final
+
+from narrows.studies.linux import execute
+from narrows.studies.linux.compare import Pair, pairs, spread
+from narrows.studies.linux.execute import SIMULATED, Point
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from narrows.execution.means import Means
+    from narrows.studies.linux.description import Cause, Description, Experiment
+    from narrows.studies.linux.execute import Kernels
+    from narrows.studies.linux.record import Record
+
+SPREAD_RUNS: Final = 30
+"""Simulated runs that tell how much starts alone change a cell."""
+
+JITTER: Final[Mapping[str, Any]] = {"start_jitter": "20 ms"}
+"""Draws the starts of these runs, in a scenario that has fixed ones too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A pair before and after one thing was changed.
+
+    Attributes
+    ----------
+    cause : Cause
+    experiment : Experiment
+    before, after : Pair
+    limit : float
+        Difference beyond which a cell needs a cause.
+    """
+
+    cause: Cause
+    experiment: Experiment
+    before: Pair
+    after: Pair
+    limit: float
+
+    def isolates(self, key: str) -> bool:
+        """Return whether the change brings a measure's difference within the limit, and at least halves it."""
+        was, now = self.before.difference(key), self.after.difference(key)
+        return was is not None and now is not None and abs(now) <= min(self.limit, abs(was) / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A measure of a pair whose difference is beyond the limit.
+
+    Attributes
+    ----------
+    pair : Pair
+    key : str
+        Key of the measure.
+    measured : Measured or None
+        The experiment that belongs to it, if there is one.
+    starts : float or None
+        Largest relative difference that starts alone give; ``None`` if not measured.
+    off : float or None
+        Difference of Linux from the mean over all those starts, relative to Linux.
+    """
+
+    pair: Pair
+    key: str
+    measured: Measured | None = None
+    starts: float | None = None
+    off: float | None = None
+
+    @property
+    def difference(self) -> float:
+        """Relative difference, simulated against Linux."""
+        return self.pair.difference(self.key) or 0.0
+
+    @property
+    def isolated(self) -> bool:
+        """Whether an experiment isolates the cause."""
+        return self.measured is not None and self.measured.isolates(self.key)
+
+    @property
+    def by_starts(self) -> bool:
+        """Whether starts alone give such a difference."""
+        return self.starts is not None and self.off is not None and abs(self.off) <= self.starts
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether neither an experiment nor the starts account for it."""
+        return not (self.isolated or self.by_starts)
+
+
+def explain(description: Description, found: Sequence[Pair], kernels: Kernels, means: Means) -> tuple[Cell, ...]:
+    """Run the experiments that belong to differences beyond the limit, and measure the spread over starts.
+
+    Parameters
+    ----------
+    description : Description
+    found : sequence of Pair
+    kernels : Kernels
+    means : Means
+
+    Returns
+    -------
+    tuple of Cell
+        In the order of the pairs.
+    """
+    far = [one for one in found if one.beyond(description.cell)]
+    measured = _measure(description, far, kernels, means.part(0.0, 0.7))
+    cells = [
+        Cell(pair, key, next((one for one in measured if one.before is pair), None))
+        for pair in far
+        for key in pair.beyond(description.cell)
+    ]
+    rest = [one for one in cells if not one.isolated]
+    runs = other_starts(
+        description, {(one.pair.variant, one.pair.scenario) for one in rest}, kernels, means.part(0.7, 0.3)
+    )
+    return tuple(one if one.isolated else _with_starts(one, runs) for one in cells)
+
+
+def _measure(description: Description, far: Sequence[Pair], kernels: Kernels, means: Means) -> list[Measured]:
+    """Run the experiment of each pair that has one."""
+    chosen: list[tuple[Pair, Cause, Experiment]] = []
+    for pair in far:
+        cause = cause_of(description.causes, pair.variant, pair.scenario, pair.kernel)
+        if cause is not None:
+            chosen.append((pair, cause, description.experiment(cause.experiment)))
+    points = []
+    for pair, _, one in chosen:
+        place = description.variant(pair.variant), description.scene(pair.scenario)
+        points.append((Point(*place, SIMULATED, {**one.both, **one.simulated}), pair.starts))
+        points.append((Point(*place, pair.kernel, one.both), pair.starts))
+    made = execute.run(points, kernels, means, "experiments")
+    return [
+        Measured(cause, one, pair, _same_flow(pair, made[2 * place], made[2 * place + 1]), description.cell)
+        for place, (pair, cause, one) in enumerate(chosen)
+    ]
+
+
+def _same_flow(pair: Pair, ours: Sequence[Record], theirs: Sequence[Record]) -> Pair:
+    return next(one for one in pairs(pair.variant, pair.scenario, pair.kernel, ours, theirs) if one.flow == pair.flow)
+
+
+def cause_of(causes: Iterable[Cause], variant: str, scenario: str, kernel: str) -> Cause | None:
+    """Find the first cause that applies to a cell.
+
+    Parameters
+    ----------
+    causes : iterable of Cause
+    variant, scenario, kernel : str
+
+    Returns
+    -------
+    Cause or None
+    """
+    return next((one for one in causes if one.covers(variant, scenario, kernel)), None)
+
+
+Places = dict[tuple[str, str], tuple["Record", ...]]
+"""Simulated runs by variant and scenario."""
+
+
+def other_starts(description: Description, places: Iterable[tuple[str, str]], kernels: Kernels, means: Means) -> Places:
+    """Simulate under `SPREAD_RUNS` seeds, each with starts of its own.
+
+    Parameters
+    ----------
+    description : Description
+    places : iterable of tuple
+        Variants and scenarios.
+    kernels : Kernels
+    means : Means
+
+    Returns
+    -------
+    dict
+        Runs by variant and scenario.
+    """
+    wanted = sorted(places)
+    points = []
+    for variant, scenario in wanted:
+        point = Point(description.variant(variant), description.scene(scenario))
+        drawn = point.scenario.resolved.start_jitter_ns > 0
+        points.append((point if drawn else replace(point, changed=JITTER), SPREAD_RUNS))
+    return dict(zip(wanted, execute.run(points, kernels, means, "other starts"), strict=True))
+
+
+def values_of(runs: Places, variant: str, scenario: str, flow: str, key: str) -> list[float]:
+    """Return the values of a measure under all starts.
+
+    Parameters
+    ----------
+    runs : dict
+        As `other_starts` returns them.
+    variant, scenario, flow, key : str
+
+    Returns
+    -------
+    list of float
+    """
+    flows = [one for record in runs[variant, scenario] for one in record.flows if one.name == flow]
+    return [value for one in flows if (value := one.values[key]) is not None]
+
+
+def _with_starts(cell: Cell, runs: Places) -> Cell:
+    pair = cell.pair
+    values = values_of(runs, pair.variant, pair.scenario, pair.flow, cell.key)
+    linux = pair.theirs.means[cell.key]
+    if len(values) < 2 or not linux:
+        return cell
+    return replace(cell, starts=spread(values, pair.starts) / linux, off=fmean(values) / linux - 1)
+
+
+def to_json(cell: Cell) -> dict[str, Any]:
+    """Return a cell beyond the limit for JSON."""
+    made = cell.measured
+    return {
+        "variant": cell.pair.variant,
+        "scenario": cell.pair.scenario,
+        "flow": cell.pair.flow,
+        "kernel": cell.pair.kernel,
+        "measure": cell.key,
+        "difference": cell.difference,
+        "experiment": None if made is None else made.experiment.name,
+        "with_experiment": None if made is None else made.after.difference(cell.key),
+        "cause": made.cause.why if made is not None and cell.isolated else None,
+        "isolated": cell.isolated,
+        "starts": cell.starts,
+        "by_starts": cell.by_starts,
+        "unexplained": cell.unexplained,
+    }
