@@ -40,13 +40,17 @@ Acquire::IndexTargets::deb::Packages {
 APT::Architecture "amd64";
 APT::Architectures "amd64";
 APT::Update::Error-Mode "any";
+APT::Get::AllowUnauthenticated "false";
+Acquire::AllowInsecureRepositories "false";
+Acquire::AllowWeakRepositories "false";
+Acquire::AllowDowngradeToInsecureRepositories "false";
 Acquire::Languages "none";
 Acquire::GzipIndexes "false";
 Acquire::Retries "1";
 Acquire::http::Timeout "30";
 Acquire::https::Timeout "30";
 """
-"""Settings that do not depend on the folder: one list of packages, and none of the system's hooks."""
+"""Settings that do not depend on the folder: one list of packages, signed, and none of the system's hooks."""
 
 _UNTRUSTED: Final = re.compile(r"NO_PUBKEY|GPG error|not signed|not valid|[Mm]ismatch|BADSIG|EXPKEYSIG|No space left")
 """Messages of apt that are no failure of the network."""

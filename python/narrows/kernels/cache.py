@@ -201,6 +201,9 @@ def refused(root: Path, error: OSError) -> LiveError:
 def _put(content: Path, release: str, part: str, *, alone: bool) -> Kernel:
     root = directory()
     target = root / release
+    if target.is_symlink():
+        message = f"{target}: is a symbolic link, which Narrows did not make; allowed: move it away"
+        raise InputError(message)
     try:
         ownership.settle(target)
         # `put` moves the content of a staging folder: give it one of its own, which outlives a kill in the middle.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import re
 import shutil
 import subprocess
 import urllib.error
 import urllib.request
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from narrows.base import interruption
 from narrows.base.errors import LiveError
@@ -154,7 +155,7 @@ class Download:
         target = self._work / address.rpartition("/")[2]
         digest, size = hashlib.sha256(), 0
         try:
-            with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as source, target.open("wb") as file:  # noqa: S310 - `mirror` allows three schemes
+            with _opened(url) as source, target.open("wb") as file:
                 while part := _part(source, url):
                     interruption.check()
                     size += file.write(part)
@@ -162,8 +163,8 @@ class Download:
                     if size > limit:
                         break
                     progress(min(size / limit, 1.0))
-        except (urllib.error.URLError, _TransferError) as error:
-            raise _unreachable(url, error) from None
+        except _TransferError as error:
+            raise _unreachable(url, error.__cause__) from None
         if size > limit or (wanted is not None and wanted != (digest.hexdigest(), size)):
             message = f"{url}: is not what the archive lists: another size or SHA-256; try again, or another mirror"
             raise LiveError(message)
@@ -171,20 +172,27 @@ class Download:
 
 
 class _TransferError(Exception):
-    """A connection that failed in the middle of a file."""
+    """A failure of the network, which must not look like one of the cache's file system; its cause is the failure."""
 
 
-def _part(source: object, url: str) -> bytes:
-    """Read on; an error of the network must not look like one of the cache's file system."""
-    import http.client
-
+def _opened(url: str) -> IO[bytes]:
     try:
-        return bytes(source.read(_CHUNK))  # type: ignore[attr-defined]
+        found: IO[bytes] = urllib.request.urlopen(url, timeout=_TIMEOUT_S)  # noqa: S310 - `mirror` allows three schemes
     except (OSError, http.client.HTTPException) as error:
-        raise _TransferError(str(error) or url) from None
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
+        raise _TransferError(url) from error
+    return found
 
 
-def _unreachable(url: str, error: Exception) -> LiveError:
+def _part(source: IO[bytes], url: str) -> bytes:
+    try:
+        return source.read(_CHUNK)
+    except (OSError, http.client.HTTPException) as error:
+        raise _TransferError(url) from error
+
+
+def _unreachable(url: str, error: BaseException | None) -> LiveError:
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(error, urllib.error.HTTPError) and error.code == 404:
         return LiveError(f"{url}: there is no such file; check the suite's name and {mirrors.ENVIRONMENT}")

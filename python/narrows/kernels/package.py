@@ -187,7 +187,7 @@ def paragraph(text: str) -> dict[str, str]:
 
     Examples
     --------
-    >>> paragraph("Package: a\\nDepends: b,\\n c\\n")
+    >>> paragraph("Package: a\nDepends: b,\n c\n")
     {'Package': 'a', 'Depends': 'b, c'}
     """
     fields: dict[str, str] = {}
