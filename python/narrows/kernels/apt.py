@@ -6,6 +6,7 @@ changed. apt verifies signature and hashes.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -52,8 +53,9 @@ Acquire::https::Timeout "30";
 """
 """Settings that do not depend on the folder: one list of packages, signed, and none of the system's hooks."""
 
-_UNTRUSTED: Final = re.compile(r"NO_PUBKEY|GPG error|not signed|not valid|[Mm]ismatch|BADSIG|EXPKEYSIG|No space left")
+_UNTRUSTED: Final = re.compile(r"NO_PUBKEY|GPG error|not signed|not valid|[Mm]ismatch|BADSIG|EXPKEYSIG")
 """Messages of apt that are no failure of the network."""
+_FULL: Final = "No space left on device"
 
 
 class Apt:
@@ -116,6 +118,8 @@ class Apt:
         ------
         LiveError
             If it cannot be had.
+        OSError
+            If there is no space for it.
         """
         self._run(["update"], progress)
         found = sorted((self._work / "state" / "lists").glob("*_Packages"))
@@ -141,6 +145,8 @@ class Apt:
         ------
         LiveError
             If it cannot be had.
+        OSError
+            If there is no space for it.
         """
         folder = self._work / "downloads"
         self._run(["download", f"{entry.name}={entry.version}"], progress)
@@ -186,7 +192,9 @@ class Apt:
                 messages.seek(0)
                 raise self._failure(messages.read().decode("utf-8", "replace"))
 
-    def _failure(self, said: str) -> LiveError:
+    def _failure(self, said: str) -> LiveError | OSError:
+        if _FULL in said:
+            return OSError(errno.ENOSPC, _FULL)
         reasons = [line[3:] for line in said.splitlines() if line.startswith(("E: ", "W: "))]
         reason = (reasons[0] if reasons else "apt-get failed and printed no reason").rstrip(".")
         if reason.endswith("does not have a Release file"):
