@@ -22,10 +22,9 @@ from narrows.studies.linux.compare import relative, spread
 from narrows.studies.linux.description import Cause, Experiment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from typer.testing import Result
 
+    from narrows import _core
     from narrows.model.scenario import Scenario
     from narrows.outcome import Run
 
@@ -56,8 +55,8 @@ def linux(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             raise LiveError(message, "unavailable")
         return KERNELS[name or "6.1"]
 
-    def run(scenario: Scenario, kernel: Kernel, seed: int, progress: Callable[[float], None]) -> Run:
-        progress(0.5)
+    def run(scenario: Scenario, kernel: Kernel, seed: int, gauge: _core.Progress) -> Run:
+        gauge.check()
         control = str(scenario.overrides["tcp.cc"])
         settings["asked"].append((scenario.name, control, kernel.release, seed))
         if settings["stop at"] is not None and len(settings["asked"]) > settings["stop at"]:
@@ -342,3 +341,22 @@ def test_spread_and_relative_differences() -> None:
     wide, narrow = spread([8.0, 10.0, 12.0], 1), spread([9.9, 10.0, 10.1], 1)
     assert wide > 10 * narrow
     assert spread([8.0, 10.0, 12.0], 3) < wide
+
+
+@pytest.mark.slow
+def test_reno_is_near_linux_in_virtual_time(tmp_path: Path) -> None:
+    """One variant in one small scenario, on a real kernel."""
+    vm = pytest.importorskip("narrows.runs.vm", reason="this version has no virtual machines")
+    from narrows import kernels
+
+    try:
+        vm.address(kernels.find("6.1"))
+    except LiveError as error:
+        pytest.skip(str(error))
+    shown = narrows("--kernel", "6.1", "--cc", "reno", "--scenario", "1m-100ms-1bdp", "--json", "-o", tmp_path)
+    made = json.loads(shown.stdout)
+    (flow,) = made["flows"]
+    assert made["trusted"], made["doubts"]
+    assert flow["simulated"]["throughput_mbps"] == pytest.approx(flow["linux"]["throughput_mbps"], rel=0.02)
+    assert flow["simulated"]["rtt_mean_ms"] == pytest.approx(flow["linux"]["rtt_mean_ms"], rel=0.05)
+    assert (tmp_path / "linux.md").is_file()

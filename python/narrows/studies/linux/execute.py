@@ -106,7 +106,7 @@ class Kernels:
         -------
         Run
         """
-        return self._vm.run(scenario, self._kernels[side], seed=seed, progress=lambda _: gauge.check())
+        return self._vm.run(scenario, self._kernels[side], seed=seed, gauge=gauge)
 
 
 def _named(kernels: Sequence[Any]) -> dict[str, Any]:
