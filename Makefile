@@ -17,6 +17,10 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONPATH PYTHONHOME
 
+# The program of virtual machines: static, so that a guest needs nothing else.
+TRIPLE := $(shell rustc -vV 2> /dev/null | sed -n 's/^host: //p')
+GUEST := python/narrows/guest/narrows-guest
+
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .PHONY: help setup demo test lint bench mutants docs clean
@@ -24,7 +28,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-setup: $(VENV)/.extension ## install everything into .venv and build the engine (repeat at will: does only what is missing)
+setup: $(VENV)/.extension $(GUEST) ## install everything into .venv and build the engine (repeat at will: does only what is missing)
 	$(SAY) 'Narrows is set up: $(BIN)/narrows --help'
 
 $(VENV)/.python:
@@ -41,6 +45,10 @@ $(VENV)/.extension: $(RUST_SOURCES) $(VENV)/.packages
 	$(SAY) 'Setup 3 of 3: building the engine (Rust, optimised) and installing narrows into $(VENV)'
 	@PIP_QUIET=1 $(BIN)/maturin develop --release --locked
 	@touch $@
+
+$(GUEST): $(RUST_SOURCES) tools/lockstep/lockstep.c $(VENV)/.python
+	$(SAY) 'Setup, besides: building the program of virtual machines (Rust, static)'
+	@.ci/guest '$(TRIPLE)' $(dir $@)
 
 demo: setup ## reproduce the ACNS paper: published figures beside measured ones, as a page in results/acns
 	$(SAY) 'Reproducing ACNS: every experiment with and without the scheme, over 20 seeds'

@@ -329,6 +329,19 @@ def live(
 ) -> Result:
     """Run a scenario live without holding the interpreter's lock; raises `LiveError`."""
 
+def vm_request(scenario: Scenario, seed: int, run: int, programs: list[tuple[str, str]]) -> bytes:
+    """Return what a virtual machine is asked to run: bytes for `narrows.runs.vm`."""
+
+def vm_header(memory: bytes) -> tuple[int, int, int, int, int]:
+    """Return how far a virtual machine is, from the head of the memory that it shares.
+
+    The state (0 starting, 1 running, 2 done), the scenario time and the guest's time in nanoseconds, and where its
+    result begins and ends.
+    """
+
+def vm_result(scenario: Scenario, result: bytes) -> Result:
+    """Return the result of a run in a virtual machine; raises the guest's `LiveError`."""
+
 def live_check(scenario: Scenario) -> None:
     """Check that a scenario can run live here, without running it; raises `LiveError`."""
 

@@ -70,13 +70,16 @@ pub struct Conditions {
     /// are missing.
     pub trace_not_kept: u64,
     /// Tracepoints that this kernel lacks; their records are missing.
-    pub trace_missing: Vec<&'static str>,
+    pub trace_missing: Vec<String>,
     /// Share of a processor used for reading the records, in [0, 1].
     pub trace_cpu: f64,
     /// Interval at which each flow's thread reads `TCP_INFO`.
     pub look: Duration,
     /// The user's programs that ran during the run, and how each ended: `s1: iperf3 -c d1: exit code 0`.
     pub programs: Vec<String>,
+    /// Share of the time in which the machine's processors were busy during the run, in [0, 1]; `None` if the system
+    /// does not say.
+    pub machine_load: Option<f64>,
     /// Why the results cannot be trusted, one sentence each; empty if they can.
     pub doubts: Vec<String>,
 }
@@ -176,7 +179,7 @@ impl Conditions {
     pub(crate) fn note_trace(&mut self, traced: &Traced, duration: Duration) {
         self.trace_lost = traced.overruns;
         self.trace_not_kept = traced.not_kept;
-        self.trace_missing.clone_from(&traced.missing);
+        self.trace_missing = traced.missing.iter().map(|&name| name.to_owned()).collect();
         self.trace_cpu = traced.cpu.as_secs_f64() / duration.as_secs_f64().max(1e-9);
     }
 

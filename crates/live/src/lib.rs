@@ -38,6 +38,8 @@ mod judge;
 #[cfg(target_os = "linux")]
 mod lateness;
 #[cfg(target_os = "linux")]
+mod load;
+#[cfg(target_os = "linux")]
 mod netlink;
 #[cfg(target_os = "linux")]
 mod netns;
@@ -68,6 +70,7 @@ mod trace;
 mod traffic;
 #[cfg(target_os = "linux")]
 mod tun;
+pub mod vm;
 
 #[cfg(target_os = "linux")]
 pub use bottleneck::{Pace, Ports, carry};

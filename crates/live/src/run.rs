@@ -11,6 +11,7 @@ use crate::fit::{Control, KernelsOwn, control, params};
 use crate::hold;
 use crate::hosts::Hosts;
 use crate::judge::judge;
+use crate::load::Load;
 use crate::network::Network;
 use crate::scheme_counters::SchemeCounters;
 use crate::schemes::Schemes;
@@ -83,7 +84,7 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, LiveEr
     }
     let traffic = stage.traffic()?;
     let trace = stage.trace()?;
-    let clock = Clock::starting_in(SETTLE);
+    let (clock, load) = (Clock::starting_in(SETTLE), Load::now());
     let end = Instant::ZERO + scenario.duration;
     let (ports, stop) = (stage.ports(), AtomicBool::new(false));
     let ((network, lateness), told) = thread::scope(|scope| {
@@ -98,6 +99,7 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, LiveEr
         Ok::<_, LiveError>((carried, told?))
     })?;
     drop(ports);
+    stage.conditions.machine_load = load.zip(Load::now()).and_then(|(begin, end)| begin.until(end));
     if stopped(options) {
         return Err(LiveError::Stopped);
     }

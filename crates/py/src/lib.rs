@@ -389,6 +389,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResultOf<()> {
     module.add_function(wrap_pyfunction!(host::attachable, module)?)?;
     module.add_function(wrap_pyfunction!(host::doctor, module)?)?;
     module.add_function(wrap_pyfunction!(live::live, module)?)?;
+    module.add_function(wrap_pyfunction!(live::vm_request, module)?)?;
+    module.add_function(wrap_pyfunction!(live::vm_header, module)?)?;
+    module.add_function(wrap_pyfunction!(live::vm_result, module)?)?;
     module.add_function(wrap_pyfunction!(live::live_check, module)?)?;
     module.add_function(wrap_pyfunction!(live::live_shell, module)?)?;
     Ok(())

@@ -2,10 +2,10 @@
 
 use crate::host::live_error;
 use crate::{PyProgress, PyResult, PyResultOf, PyScenario};
-use narrows_live::{Conditions, LatenessFacts, Options};
+use narrows_live::{Conditions, LatenessFacts, Options, vm};
 use narrows_sim::Outcome;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use std::path::PathBuf;
 
 /// Converts the conditions of a run to the form of `narrows.outcome.conditions`.
@@ -32,6 +32,9 @@ pub(crate) fn conditions<'py>(py: Python<'py>, told: &Conditions) -> PyResultOf<
     made.set_item("left_to_the_kernel", PyList::new(py, &told.left_to_kernel)?)?;
     if !told.programs.is_empty() {
         made.set_item("programs", PyList::new(py, &told.programs)?)?;
+    }
+    if let Some(load) = told.machine_load {
+        made.set_item("machine_load_percent", (load * 1000.0).round() / 10.0)?;
     }
     made.set_item("trusted", told.trusted())?;
     made.set_item("doubts", PyList::new(py, &told.doubts)?)?;
@@ -76,6 +79,45 @@ pub(crate) fn live(
         Ok(made) => {
             let outcome = Outcome { samples: made.samples, events: 0, packets: made.packets };
             Ok(PyResult(outcome, Some(made.conditions), progress.unwrap_or_default()))
+        }
+        Err(error) => Err(live_error(py, &error)),
+    }
+}
+
+/// Return what a virtual machine is asked to run: bytes for `narrows.runs.vm`.
+#[pyfunction]
+pub(crate) fn vm_request(
+    py: Python<'_>,
+    scenario: &PyScenario,
+    seed: u64,
+    run: u64,
+    programs: Vec<(String, String)>,
+) -> Py<PyBytes> {
+    let request = vm::Request { scenario: scenario.0.to_toml(), seed, run, programs, captures: false };
+    PyBytes::new(py, &request.encode()).unbind()
+}
+
+/// Return how far a virtual machine is, from the head of the memory that it shares: the state (0 starting, 1 running,
+/// 2 done), the scenario time and the guest's time in nanoseconds, and where its result begins and ends.
+#[pyfunction]
+pub(crate) fn vm_header(memory: &[u8]) -> (u8, u64, u64, u64, u64) {
+    let head = vm::Header::read(memory);
+    let state = match head.state {
+        vm::State::Starting => 0,
+        vm::State::Running => 1,
+        vm::State::Done => 2,
+    };
+    let begin = vm::Header::SIZE as u64;
+    (state, head.now_ns, head.uptime_ns, begin, begin.saturating_add(head.length))
+}
+
+/// Return the result of a run in a virtual machine; raises the guest's `LiveError`.
+#[pyfunction]
+pub(crate) fn vm_result(py: Python<'_>, scenario: &PyScenario, result: &[u8]) -> PyResultOf<PyResult> {
+    match py.detach(|| vm::decode(result, &scenario.0)) {
+        Ok(made) => {
+            let outcome = Outcome { samples: made.samples, events: 0, packets: made.packets };
+            Ok(PyResult(outcome, Some(made.conditions), std::sync::Arc::default()))
         }
         Err(error) => Err(live_error(py, &error)),
     }

@@ -81,7 +81,12 @@ impl<T: Plain> Packed<T> {
     /// Appends a row. Rows of the same time must be consecutive.
     #[inline]
     pub fn push(&mut self, row: &T::Row) {
-        let cells = T::cells(row);
+        self.push_cells(T::cells(row));
+    }
+
+    /// Appends a row given as its values in the order of the columns.
+    #[inline]
+    pub fn push_cells(&mut self, cells: T::Cells) {
         let time = cells.as_ref()[0];
         if time != self.time {
             self.end_frame();

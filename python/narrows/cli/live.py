@@ -16,12 +16,17 @@ from narrows.cli.options import File, Force, Json, MaxMemory, NoProgress, Output
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from narrows.kernels import Kernel
+    from narrows.model.scenario import Scenario
+    from narrows.runs import captures
     from narrows.runs.live import Program
     from narrows.runs.simulated import Batch, Run
 
 EXAMPLE = (
     "Example: narrows live dumbbell-cubic --set 'duration=12 s' -o out\n\n"
     "With a program on a host: narrows live dumbbell-cubic --set 'duration=12 s' --exec s1 'sleep 2; ss -tin'\n\n"
+    "On Debian's kernel, without root: narrows kernels add debian:bookworm && narrows live dumbbell-cubic --vm "
+    "--kernel bookworm\n\n"
     "Traffic of other programs: narrows live dumbbell-cubic --set 'duration=15 s' --exec d1 'iperf3 -s -1' "
     "--exec s1 'sleep 1; iperf3 -c d1'"
 )
@@ -122,6 +127,18 @@ def live(
         int, typer.Option("--runs", "-n", metavar="N", help="Number of runs, one after another: 1 by default.")
     ] = 1,
     exec_: Exec = None,
+    vm: Annotated[
+        bool,
+        typer.Option(
+            "--vm", metavar="", help="Run on the Linux of a virtual machine, in virtual time: repeatable, without root."
+        ),
+    ] = False,
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            "--kernel", metavar="NAME|FILE", help="Kernel of the virtual machine: the newest at hand by default."
+        ),
+    ] = None,
     pcap: Annotated[
         bool, typer.Option("--pcap", metavar="", help="Capture packets into DIR/pcap (pcapng, a file per link).")
     ] = False,
@@ -134,6 +151,9 @@ def live(
 
     Hosts are unnamed network namespaces. Nothing outside them changes, and nothing is left behind. Needs Linux and
     root; `narrows doctor` shows what is missing. The exit code is 3 if this machine cannot run it.
+
+    With --vm the same runs in a virtual machine, on a kernel of `narrows kernels`: two runs are equal bit for bit, on
+    any machine and under any load. Needs QEMU, but no root.
     """
     from narrows.base import memory
 
@@ -148,21 +168,24 @@ def live(
     from narrows.runs import live as world
     from narrows.store import results
 
+    machine = _machine(vm, kernel, pcap, exec_)
     scenario = Scenario.from_file(file, overrides(set_))
     warn(scenario)
     wanted = programs(exec_)
     held = claimed(output, force, [file])
     estimate.check_one(scenario)
-    world.check(scenario)
+    if machine is None:
+        world.check(scenario)
     begin = time.monotonic()
     interruption: Interrupted | None = None
     with ExitStack() as stack:
         directory = stack.enter_context(ownership.staged(held)) if held is not None else None
-        bar = stack.enter_context(Bar(f"{scenario.name}: live", wanted=not (no_progress or quiet or wanted)))
+        where = "live" if machine is None else f"Linux {machine.release}"
+        bar = stack.enter_context(Bar(f"{scenario.name}: {where}", wanted=not (no_progress or quiet or wanted)))
         captured = captures.Staged(directory / results.PCAP) if directory is not None and pcap else None
         result: Run | Batch
         try:
-            result = world.run(scenario, seed=seed, runs=runs, pcap=captured, programs=wanted, progress=bar)
+            result = _made(scenario, machine, seed=seed, runs=runs, pcap=captured, programs=wanted, progress=bar)
         except Interrupted as caught:
             if not caught.finished.runs:
                 raise
@@ -173,6 +196,13 @@ def live(
         _print(result, json, time.monotonic() - begin)
         if output is not None and not json:
             hint(f"results: {output}; for a page: narrows report {output}")
+    _warn(result, quiet)
+    if interruption is not None:
+        raise interruption
+
+
+def _warn(result: Run | Batch, quiet: bool) -> None:
+    """Print why a result is not to be trusted, what the kernel has its own of, and which programs failed."""
     for doubt in dict.fromkeys(doubt for run in result.runs for doubt in run.doubts):
         hint(f"warning: not to be trusted: {doubt}")
     others = _kernels_own(result.runs[0].conditions or {})
@@ -181,8 +211,39 @@ def live(
     for end in (end for run in result.runs for end in (run.conditions or {}).get("programs", ())):
         if not end.endswith(_WELL):
             hint(f"warning: {_EXEC} {end}")
-    if interruption is not None:
-        raise interruption
+
+
+def _machine(vm: bool, kernel: str | None, pcap: bool, exec_: list[str] | None) -> Kernel | None:
+    """Find the kernel of a virtual machine, if one is wanted; refuse what a virtual machine does not have."""
+    if not vm:
+        if kernel is not None:
+            message = f"--kernel {kernel}: is for virtual machines; add --vm"
+            raise InputError(message)
+        return None
+    from narrows import kernels
+    from narrows.runs import vm as virtual
+
+    for option, given, why in (
+        ("--pcap", pcap, "virtual machines hand over no captures yet"),
+        (_EXEC, bool(exec_), "the guest has no programs but its own"),
+    ):
+        if given:
+            message = f"{option}: {why}; allowed: a run without --vm"
+            raise InputError(message)
+    found = kernels.find(kernel)
+    virtual.check(found)
+    return found
+
+
+def _made(scenario: Scenario, machine: Kernel | None, pcap: captures.Staged | None, **options: Any) -> Run | Batch:
+    """Make the runs, on this machine or in a virtual one."""
+    if machine is None:
+        from narrows.runs import live as world
+
+        return world.run(scenario, pcap=pcap, **options)
+    from narrows.runs import vm as virtual
+
+    return virtual.run(scenario, machine, **options)
 
 
 def _print(result: Any, json: bool, seconds: float) -> None:

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * Lets one of QEMU's threads run at a time, so that a virtual machine with counted instructions repeats to the last bit.
+ *
+ * Why
+ *   With -icount sleep=off the thread of the processor executes guest code, and the main loop advances the guest's clock while
+ *   the processor halts. The processor is marked as halted before its last instructions are counted (QEMU 7.2: `do_hlt`, then
+ *   `icount_process_data`). A main loop that looks in between (`icount_start_warp_timer`) advances a clock that is some
+ *   instructions behind, and the next interrupt comes that many nanoseconds late. Which of them wins depends on the host.
+ *
+ * How
+ *   A baton. The main loop gives it back while it waits for events (ppoll), every thread while it waits for a condition or for
+ *   a mutex that another thread has. So the main loop looks only while the processor's thread waits, with all its
+ *   instructions counted. Virtual timers do not need the main loop: the processor's thread runs them (`icount_handle_deadline`).
+ *
+ *   A thread that holds a mutex and has to wait for the baton would block a thread that has the baton and wants the mutex. So
+ *   the mutex is unlocked first, which is a spurious wake-up to the caller; callers expect these (POSIX, pthread_cond_wait).
+ *
+ * Use
+ *   LD_PRELOAD=/path/to/lockstep.so qemu-system-x86_64 ..
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+static int (*real_poll)(struct pollfd *, nfds_t, int);
+static int (*real_ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+static int (*real_wait)(pthread_cond_t *, pthread_mutex_t *);
+static int (*real_timedwait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+static int (*real_lock)(pthread_mutex_t *);
+static int (*real_trylock)(pthread_mutex_t *);
+static int (*real_unlock)(pthread_mutex_t *);
+
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t freed = PTHREAD_COND_INITIALIZER;
+static int taken;
+static __thread int have;
+
+static void *next(const char *name, const char *version)
+{
+	void *found = version ? dlvsym(RTLD_NEXT, name, version) : NULL;
+
+	if (!found)
+		found = dlsym(RTLD_NEXT, name);
+	if (!found)
+		abort();
+	return found;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	/* Conditions have an older version of their functions too, which dlsym may find. */
+	real_wait = next("pthread_cond_wait", "GLIBC_2.3.2");
+	real_timedwait = next("pthread_cond_timedwait", "GLIBC_2.3.2");
+	real_poll = next("poll", NULL);
+	real_ppoll = next("ppoll", NULL);
+	real_lock = next("pthread_mutex_lock", NULL);
+	real_trylock = next("pthread_mutex_trylock", NULL);
+	real_unlock = next("pthread_mutex_unlock", NULL);
+}
+
+/* Takes the baton if it is free. */
+static int try_take(void)
+{
+	int got;
+
+	real_lock(&guard);
+	got = !taken;
+	if (got)
+		taken = have = 1;
+	real_unlock(&guard);
+	return got;
+}
+
+static void take(void)
+{
+	real_lock(&guard);
+	while (taken)
+		real_wait(&freed, &guard);
+	taken = have = 1;
+	real_unlock(&guard);
+}
+
+/* Gives the baton back; returns whether this thread had it. */
+static int give(void)
+{
+	int had = have;
+
+	if (had) {
+		real_lock(&guard);
+		taken = have = 0;
+		real_unlock(&guard);
+		pthread_cond_signal(&freed);
+	}
+	return had;
+}
+
+/* Takes the baton in a thread that holds a mutex. */
+static void take_with(pthread_mutex_t *mutex)
+{
+	while (!try_take()) {
+		real_unlock(mutex);
+		take();
+		/* Whoever has the mutex has no baton and does not wait for one, or gives the mutex up. */
+		if (!real_trylock(mutex))
+			return;
+		give();
+		real_lock(mutex);
+	}
+}
+
+static int polled(struct pollfd *fds, nfds_t count, const struct timespec *time, const sigset_t *mask)
+{
+	int done;
+
+	give();
+	done = real_ppoll(fds, count, time, mask);
+	take();
+	return done;
+}
+
+int poll(struct pollfd *fds, nfds_t count, int time)
+{
+	int done;
+
+	give();
+	done = real_poll(fds, count, time);
+	take();
+	return done;
+}
+
+int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *time, const sigset_t *mask)
+{
+	return polled(fds, count, time, mask);
+}
+
+/* What ppoll is called in programs that check sizes (_FORTIFY_SOURCE). */
+int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *time, const sigset_t *mask, size_t size)
+{
+	(void)size;
+	return polled(fds, count, time, mask);
+}
+
+int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	int done;
+
+	give();
+	done = real_wait(cond, mutex);
+	take_with(mutex);
+	return done;
+}
+
+int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
+{
+	int had = give(), done = real_timedwait(cond, mutex, until);
+
+	/* Helpers of QEMU's pool of threads wait so; they never had the baton and need none. */
+	if (had)
+		take_with(mutex);
+	return done;
+}
+
+int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	int done;
+
+	/* Other libraries' constructors may run before ours. */
+	if (!real_lock)
+		begin();
+	if (!have)
+		return real_lock(mutex);
+	done = real_trylock(mutex);
+	if (!done)
+		return 0;
+	give();
+	done = real_lock(mutex);
+	take_with(mutex);
+	return done;
+}
