@@ -152,8 +152,8 @@ def test_a_cell_beyond_the_limit_is_unexplained_without_a_cause(linux: dict[str,
     rate = next(one for one in made.cells if one.key == "throughput_mbps")
     assert rate.difference == pytest.approx(0.25, abs=0.02)
     assert rate.unexplained
-    assert rate.starts is not None
-    assert rate.starts < 0.01
+    assert rate.spread is not None
+    assert rate.spread < 0.01
     shown = page.text(made, "linux", set())
     assert "### Unexplained" in shown
     assert "**unexplained**" in shown

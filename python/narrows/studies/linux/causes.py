@@ -41,25 +41,33 @@ def _cells(validation: LinuxValidation) -> list[str]:
     cells = validation.cells
     parts = [f"## Differences beyond {percent(validation.description.cell)}"]
     isolated = [one for one in cells if one.isolated]
-    starts = [one for one in cells if not one.isolated and one.by_starts]
+    inside = [one for one in cells if not one.isolated and one.in_spread]
     rest = [one for one in cells if one.unexplained]
     if isolated:
         parts += ["### An experiment isolates the cause", *_isolated(isolated)]
-    if starts:
-        rows = [[*_where(one), share(one.difference), share(one.off), f"± {percent(one.starts)}"] for one in starts]
-        heads = ["variant", "flow", "Linux", "measure", "difference", f"of {SPREAD_RUNS} starts' mean", "starts give"]
-        parts += ["### Within what other starts give", markdown.table(heads, rows)]
+    if inside:
+        rows = [[*_where(one), share(one.difference), share(one.off), f"± {percent(one.spread)}"] for one in inside]
+        heads = [
+            "variant",
+            "flow",
+            "Linux",
+            "measure",
+            "difference",
+            f"of {SPREAD_RUNS} runs' mean",
+            "small changes give",
+        ]
+        parts += ["### Within what small changes give", markdown.table(heads, rows)]
     if rest:
         rows = [
             [
                 *_where(one),
                 share(one.difference),
-                style.number(None) if one.starts is None else f"± {percent(one.starts)}",
+                style.number(None) if one.spread is None else f"± {percent(one.spread)}",
                 _tried(one),
             ]
             for one in rest
         ]
-        heads = ["variant", "flow", "Linux", "measure", "difference", "starts give", "tried"]
+        heads = ["variant", "flow", "Linux", "measure", "difference", "small changes give", "tried"]
         parts += ["### Unexplained", markdown.table(heads, rows)]
     return parts
 
@@ -95,7 +103,7 @@ def _kernels(validation: LinuxValidation) -> list[str]:
     parts = [
         "Linux against Linux: the later kernel relative to the earlier one, for each flow. The columns have the median"
         f" of the absolute change, and how many of the cells changed by more than {limit}: by a cause that an"
-        " experiment isolates, by the starts alone, and unexplained.",
+        " experiment isolates, by small changes alone, and unexplained.",
     ]
     rows = []
     for variant in validation.description.variants:
@@ -107,7 +115,7 @@ def _kernels(validation: LinuxValidation) -> list[str]:
             ]
             if own:
                 rows.append([variant.name, f"{earlier} to {later}", *_step(own, validation.shifts)])
-    heads = ["variant", "kernels", "throughput", "RTT", "cwnd", "isolated", "starts", "unexplained"]
+    heads = ["variant", "kernels", "throughput", "RTT", "cwnd", "isolated", "small changes", "unexplained"]
     parts.append(markdown.table(heads, rows))
     if validation.shifts:
         parts += _shifts(validation.shifts)
@@ -123,7 +131,7 @@ def _step(own: Sequence[Change], shifts: Iterable[Shift]) -> list[str]:
     return [
         *medians,
         str(sum(one.isolated for one in far)),
-        str(sum(one.by_starts and not one.isolated for one in far)),
+        str(sum(one.in_spread and not one.isolated for one in far)),
         str(sum(one.unexplained for one in far)),
     ]
 
@@ -139,7 +147,7 @@ def _shifts(shifts: Sequence[Shift]) -> list[str]:
             f"{one.change.before.kernel} to {one.change.after.kernel}",
             TITLES[one.key],
             share(one.share),
-            "isolated" if one.isolated else "starts" if one.by_starts else "**unexplained**",
+            "isolated" if one.isolated else "small changes" if one.in_spread else "**unexplained**",
         ]
         for one in shifts
     ]

@@ -11,7 +11,7 @@ from narrows.studies.linux import execute
 from narrows.studies.linux.compare import Side, relative, spread
 from narrows.studies.linux.description import JUDGED
 from narrows.studies.linux.execute import SIMULATED, Point
-from narrows.studies.linux.experiments import cause_of, other_starts, values_of
+from narrows.studies.linux.experiments import cause_of, small_changes, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,8 +65,8 @@ class Shift:
         The cause, if one is listed.
     switched : float or None
         What the cause's experiment changes in the simulation, as a relative difference.
-    starts : float or None
-        Largest change that starts alone give, relative to the earlier kernel; ``None`` if not measured.
+    spread : float or None
+        Largest change that small changes alone give, relative to the earlier kernel; ``None`` if not measured.
     """
 
     change: Change
@@ -74,7 +74,7 @@ class Shift:
     limit: float
     cause: Cause | None = None
     switched: float | None = None
-    starts: float | None = None
+    spread: float | None = None
 
     @property
     def share(self) -> float:
@@ -90,14 +90,14 @@ class Shift:
         return abs(rest) <= min(self.limit, abs(self.share) / 2)
 
     @property
-    def by_starts(self) -> bool:
-        """Whether starts alone give such a change."""
-        return self.starts is not None and abs(self.share) <= self.starts
+    def in_spread(self) -> bool:
+        """Whether small changes alone give such a change."""
+        return self.spread is not None and abs(self.share) <= self.spread
 
     @property
     def unexplained(self) -> bool:
-        """Whether neither an experiment nor the starts account for it."""
-        return not (self.isolated or self.by_starts)
+        """Whether neither an experiment nor small changes account for it."""
+        return not (self.isolated or self.in_spread)
 
 
 def between(found: Sequence[Pair], names: Sequence[str]) -> tuple[Change, ...]:
@@ -125,7 +125,7 @@ def between(found: Sequence[Pair], names: Sequence[str]) -> tuple[Change, ...]:
 
 
 def explain(description: Description, changes: Sequence[Change], kernels: Kernels, means: Means) -> tuple[Shift, ...]:
-    """Find the changes beyond the limit, run their experiments, and measure the spread over starts.
+    """Find the changes beyond the limit, run their experiments, and measure what small changes give.
 
     Parameters
     ----------
@@ -149,8 +149,8 @@ def explain(description: Description, changes: Sequence[Change], kernels: Kernel
     switched = _switched(description, [one for one in shifts if one.cause is not None], kernels, means.part(0.0, 0.5))
     shifts = [replace(one, switched=switched.get((id(one.change), one.key))) for one in shifts]
     rest = {(one.change.after.variant, one.change.after.scenario) for one in shifts if not one.isolated}
-    runs = other_starts(description, rest, kernels, means.part(0.5, 0.5))
-    return tuple(one if one.isolated else replace(one, starts=_starts(one, runs)) for one in shifts)
+    runs = small_changes(description, rest, kernels, means.part(0.5, 0.5))
+    return tuple(one if one.isolated else replace(one, spread=_spread(one, runs)) for one in shifts)
 
 
 def _switched(
@@ -173,14 +173,14 @@ def _switched(
     return effects
 
 
-def _starts(shift: Shift, runs: Places) -> float | None:
-    """Return how far two means over other starts are apart, relative to the earlier kernel's."""
+def _spread(shift: Shift, runs: Places) -> float | None:
+    """Return how far small changes move two means apart, relative to the earlier kernel's."""
     pair = shift.change.before
     values = values_of(runs, pair.variant, pair.scenario, pair.flow, shift.key)
     reference = pair.theirs.means[shift.key]
     if len(values) < 2 or not reference:
         return None
-    # Both kernels ran under seeds of their own: the deviation of a difference is the square root of two larger.
+    # Small changes move both kernels: the deviation of a difference is the square root of two larger.
     return math.sqrt(2) * spread(values, pair.starts) / reference
 
 
@@ -197,7 +197,7 @@ def to_json(shift: Shift) -> dict[str, Any]:
         "change": shift.share,
         "cause": shift.cause.why if shift.cause is not None and shift.isolated else None,
         "isolated": shift.isolated,
-        "starts": shift.starts,
-        "by_starts": shift.by_starts,
+        "spread": shift.spread,
+        "in_spread": shift.in_spread,
         "unexplained": shift.unexplained,
     }

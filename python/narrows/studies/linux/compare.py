@@ -1,4 +1,4 @@
-"""The arithmetic of a validation: means over seeds, relative differences, medians, and the spread over starts."""
+"""The arithmetic of a validation: means over seeds, relative differences, medians, and what small changes give."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from narrows.studies.linux.record import Record, Trace
 
 CONFIDENCE: Final = 0.95
-"""Share of the differences that starts alone give and that lie within the spread."""
+"""Share of the differences that small changes alone give and that lie within the spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ def verdict(variant: str, kernel: str, all_pairs: Iterable[Pair]) -> Verdict | N
 def spread(values: Sequence[float], runs: int) -> float:
     """Return how far the mean of a few further runs is from the mean of these, in `CONFIDENCE` of all cases.
 
-    It is half of the prediction interval of a mean (Student), for runs that differ in their starts alone.
+    It is half of the prediction interval of a mean (Student), for runs that differ in small changes alone.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Experiments: one thing is changed, and the cells that differ are run again; and the same with other starts."""
+"""Experiments: one thing is changed, and cells that differ run again; and what small changes alone give."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
+from narrows.base.errors import ScenarioError
 from narrows.studies.linux import execute
 from narrows.studies.linux.compare import Pair, pairs, spread
 from narrows.studies.linux.execute import SIMULATED, Point
@@ -19,10 +20,14 @@ if TYPE_CHECKING:
     from narrows.studies.linux.record import Record
 
 SPREAD_RUNS: Final = 30
-"""Simulated runs that tell how much starts alone change a cell."""
+"""Simulated runs that tell how much small changes alone change a cell."""
 
-JITTER: Final[Mapping[str, Any]] = {"start_jitter": "20 ms"}
+STARTS: Final[Mapping[str, Any]] = {"start_jitter": "20 ms"}
 """Draws the starts of these runs, in a scenario that has fixed ones too."""
+
+HOSTS: Final[Mapping[str, Any]] = {"topology.bottleneck.reverse": {"jitter": "20 us"}}
+"""Delays ACKs by up to 20 us more or less, as hosts do, which take no time in a simulation. Where an ACK's packets meet
+a queue that is full but for one place, this decides which packet is lost. Only dumbbells take it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +66,16 @@ class Cell:
         Key of the measure.
     measured : Measured or None
         The experiment that belongs to it, if there is one.
-    starts : float or None
-        Largest relative difference that starts alone give; ``None`` if not measured.
+    spread : float or None
+        Largest relative difference that small changes alone give; ``None`` if not measured.
     off : float or None
-        Difference of Linux from the mean over all those starts, relative to Linux.
+        Difference of the mean over runs with small changes from Linux, relative to Linux.
     """
 
     pair: Pair
     key: str
     measured: Measured | None = None
-    starts: float | None = None
+    spread: float | None = None
     off: float | None = None
 
     @property
@@ -84,18 +89,18 @@ class Cell:
         return self.measured is not None and self.measured.isolates(self.key)
 
     @property
-    def by_starts(self) -> bool:
-        """Whether starts alone give such a difference."""
-        return self.starts is not None and self.off is not None and abs(self.off) <= self.starts
+    def in_spread(self) -> bool:
+        """Whether small changes alone give such a difference."""
+        return self.spread is not None and self.off is not None and abs(self.off) <= self.spread
 
     @property
     def unexplained(self) -> bool:
-        """Whether neither an experiment nor the starts account for it."""
-        return not (self.isolated or self.by_starts)
+        """Whether neither an experiment nor small changes account for it."""
+        return not (self.isolated or self.in_spread)
 
 
 def explain(description: Description, found: Sequence[Pair], kernels: Kernels, means: Means) -> tuple[Cell, ...]:
-    """Run the experiments that belong to differences beyond the limit, and measure the spread over starts.
+    """Run the experiments that belong to differences beyond the limit, and measure what small changes give.
 
     Parameters
     ----------
@@ -117,10 +122,10 @@ def explain(description: Description, found: Sequence[Pair], kernels: Kernels, m
         for key in pair.beyond(description.cell)
     ]
     rest = [one for one in cells if not one.isolated]
-    runs = other_starts(
+    runs = small_changes(
         description, {(one.pair.variant, one.pair.scenario) for one in rest}, kernels, means.part(0.7, 0.3)
     )
-    return tuple(one if one.isolated else _with_starts(one, runs) for one in cells)
+    return tuple(one if one.isolated else _with_spread(one, runs) for one in cells)
 
 
 def _measure(description: Description, far: Sequence[Pair], kernels: Kernels, means: Means) -> list[Measured]:
@@ -165,8 +170,10 @@ Places = dict[tuple[str, str], tuple["Record", ...]]
 """Simulated runs by variant and scenario."""
 
 
-def other_starts(description: Description, places: Iterable[tuple[str, str]], kernels: Kernels, means: Means) -> Places:
-    """Simulate under `SPREAD_RUNS` seeds, each with starts of its own.
+def small_changes(
+    description: Description, places: Iterable[tuple[str, str]], kernels: Kernels, means: Means
+) -> Places:
+    """Simulate under `SPREAD_RUNS` seeds, each with starts and delays of hosts of its own.
 
     Parameters
     ----------
@@ -184,19 +191,28 @@ def other_starts(description: Description, places: Iterable[tuple[str, str]], ke
     wanted = sorted(places)
     points = []
     for variant, scenario in wanted:
-        point = Point(description.variant(variant), description.scene(scenario))
-        drawn = point.scenario.resolved.start_jitter_ns > 0
-        points.append((point if drawn else replace(point, changed=JITTER), SPREAD_RUNS))
-    return dict(zip(wanted, execute.run(points, kernels, means, "other starts"), strict=True))
+        points.append((_shaken(Point(description.variant(variant), description.scene(scenario))), SPREAD_RUNS))
+    return dict(zip(wanted, execute.run(points, kernels, means, "small changes"), strict=True))
+
+
+def _shaken(point: Point) -> Point:
+    """Return a point with small changes that are drawn by seed."""
+    starts = {} if point.scenario.resolved.start_jitter_ns > 0 else STARTS
+    shaken = replace(point, changed={**starts, **HOSTS})
+    try:
+        _ = shaken.scenario
+    except ScenarioError:  # a scenario of the user's that is no dumbbell
+        return replace(point, changed=starts)
+    return shaken
 
 
 def values_of(runs: Places, variant: str, scenario: str, flow: str, key: str) -> list[float]:
-    """Return the values of a measure under all starts.
+    """Return the values of a measure in all runs.
 
     Parameters
     ----------
     runs : dict
-        As `other_starts` returns them.
+        As `small_changes` returns them.
     variant, scenario, flow, key : str
 
     Returns
@@ -207,13 +223,13 @@ def values_of(runs: Places, variant: str, scenario: str, flow: str, key: str) ->
     return [value for one in flows if (value := one.values[key]) is not None]
 
 
-def _with_starts(cell: Cell, runs: Places) -> Cell:
+def _with_spread(cell: Cell, runs: Places) -> Cell:
     pair = cell.pair
     values = values_of(runs, pair.variant, pair.scenario, pair.flow, cell.key)
     linux = pair.theirs.means[cell.key]
     if len(values) < 2 or not linux:
         return cell
-    return replace(cell, starts=spread(values, pair.starts) / linux, off=fmean(values) / linux - 1)
+    return replace(cell, spread=spread(values, pair.starts) / linux, off=fmean(values) / linux - 1)
 
 
 def to_json(cell: Cell) -> dict[str, Any]:
@@ -230,7 +246,7 @@ def to_json(cell: Cell) -> dict[str, Any]:
         "with_experiment": None if made is None else made.after.difference(cell.key),
         "cause": made.cause.why if made is not None and cell.isolated else None,
         "isolated": cell.isolated,
-        "starts": cell.starts,
-        "by_starts": cell.by_starts,
+        "spread": cell.spread,
+        "in_spread": cell.in_spread,
         "unexplained": cell.unexplained,
     }

@@ -11,6 +11,7 @@ from narrows.report import markdown, style
 from narrows.report.render import write_text
 from narrows.studies.linux import causes, figures
 from narrows.studies.linux.description import JUDGED
+from narrows.studies.linux.experiments import SPREAD_RUNS
 from narrows.studies.linux.words import TITLES, percent, share
 from narrows.studies.validation.compare import AVERAGED_S
 from narrows.studies.validation.figures import draw
@@ -126,9 +127,9 @@ def _headline(validation: LinuxValidation) -> str:
     told.append(f"Of {count:,} cells (a measure of a flow), {len(validation.cells)} differ by more than {limit}.")
     if validation.cells:
         isolated = sum(one.isolated for one in validation.cells)
-        starts = sum(one.by_starts and not one.isolated for one in validation.cells)
+        inside = sum(one.in_spread and not one.isolated for one in validation.cells)
         told.append(
-            f"For {isolated} an experiment isolates the cause, {starts} are within what other starts give, and"
+            f"For {isolated} an experiment isolates the cause, {inside} are within what small changes give, and"
             f" {validation.unexplained} are {'**unexplained**' if validation.unexplained else 'unexplained'}."
         )
     return " ".join(told)
@@ -163,8 +164,10 @@ def _explained(validation: LinuxValidation) -> str:
         " distance of two windows is the mean absolute difference of their moving averages over"
         f" {AVERAGED_S:g} s, relative to Linux's mean window. Counts (lost, sent again, spurious) are shown and have no"
         f" target. A cell beyond {percent(validation.description.cell)} is explained by an experiment that changes one"
-        " thing and at least halves the difference, to within that limit; or by the starts, if Linux lies within the"
-        " 95 % prediction interval of 30 simulated runs with other seeds."
+        " thing and at least halves the difference, to within that limit; or by small changes, if Linux lies within"
+        f" the 95 % prediction interval of {SPREAD_RUNS} simulated runs whose starts differ by up to 20 ms and whose"
+        " ACKs are up to 20 µs early or late. Hosts take no time in a simulation. Where packets meet a queue that is"
+        " full but for one place, microseconds decide which of them is lost."
     )
 
 

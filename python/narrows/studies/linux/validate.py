@@ -107,7 +107,7 @@ class LinuxValidation:
 
     @property
     def unexplained(self) -> int:
-        """Number of cells beyond the limit that neither an experiment nor the starts account for."""
+        """Number of cells beyond the limit that neither an experiment nor small changes account for."""
         return sum(one.unexplained for one in self.cells)
 
     def to_json(self) -> dict[str, Any]:
