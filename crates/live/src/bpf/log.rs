@@ -33,8 +33,8 @@ pub(crate) fn quiet<T>(step: impl FnOnce() -> T) -> (T, String) {
 /// Extracts the reason from libbpf's messages: the first complaint, and the end of the verifier's log if there is one.
 pub(crate) fn why(said: &str) -> String {
     let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
-    let mut reason =
-        lines().map(bare).find(|line| line.contains("fail") || line.contains("rror")).unwrap_or("").to_owned();
+    let complaint = lines().map(bare).find(|line| line.contains("fail") || line.contains("rror"));
+    let mut reason = complaint.or_else(|| lines().map(bare).next_back()).unwrap_or("").to_owned();
     let verifier: Vec<&str> = lines()
         .skip_while(|line| !line.contains("BEGIN PROG LOAD LOG"))
         .skip(1)

@@ -93,7 +93,8 @@ def module_names(scenario: Scenario, kernel: Kernel) -> list[str]:
     names = ["tun"]
     controls = [flow.tcp.cc for flow in resolved.flows if flow.tcp is not None]
     linux = dict.fromkeys(_LINUX.get(control, control) for control in controls)
-    names += [f"tcp_{control}" for control in linux if control in kernel.congestion_controls]
+    # Reno is a part of TCP itself.
+    names += [f"tcp_{control}" for control in linux if control in kernel.congestion_controls and control != "reno"]
     if resolved.schemes and not kernel.has("tcx"):
         names += ["sch_ingress", "cls_bpf"]
     return names
