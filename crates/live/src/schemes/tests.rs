@@ -223,7 +223,7 @@ fn acns_is_obeyed_over_every_base() {
         let Some(came) = run(&format!("{ACNS}cc = \"{base}\"\n{FLOW}")) else { return };
         let sender = came.acns(0, true).unwrap();
         assert!(came.rate(0) > BUSY, "{base}: {} Mb/s", came.rate(0));
-        // BBR, LP and Vegas keep the queue short by themselves but for the start, so few commands are other than normal.
+        // BBR, LP and Vegas keep the queue short by themselves but for the start: few commands are not normal.
         let short = matches!(base, "bbr" | "lp" | "vegas");
         let (commands, held, fallbacks) = if short { (0, 0, 0) } else { (10, 50, 5) };
         assert!(sender.received[1] + sender.received[2] > commands && sender.held > held, "{base}: {sender:?}");

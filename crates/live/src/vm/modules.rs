@@ -1,7 +1,6 @@
 //! Kernel modules, loaded in the order in which the host has laid them down.
 
 use crate::LiveError;
-use std::ffi::CStr;
 use std::fs::{self, File};
 use std::os::fd::AsRawFd as _;
 
@@ -22,14 +21,7 @@ pub(super) fn load() -> Result<(), LiveError> {
         };
         let file = File::open(&path).map_err(failed)?;
         // SAFETY: a file descriptor that is open, an empty text of parameters, no flags.
-        let done = unsafe {
-            libc::syscall(
-                libc::SYS_finit_module,
-                file.as_raw_fd(),
-                CStr::from_bytes_with_nul_unchecked(b"\0").as_ptr(),
-                0,
-            )
-        };
+        let done = unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), c"".as_ptr(), 0) };
         let error = std::io::Error::last_os_error();
         if done != 0 && error.raw_os_error() != Some(libc::EEXIST) {
             return Err(failed(error));
