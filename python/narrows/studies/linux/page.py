@@ -10,7 +10,7 @@ from narrows.outcome.conditions import table as conditions_table
 from narrows.report import markdown, style
 from narrows.report.render import write_text
 from narrows.studies.linux import causes, figures
-from narrows.studies.linux.description import JUDGED
+from narrows.studies.linux.description import JUDGED, load
 from narrows.studies.linux.experiments import SPREAD_RUNS
 from narrows.studies.linux.words import TITLES, percent, share
 from narrows.studies.validation.compare import AVERAGED_S
@@ -101,15 +101,26 @@ def text(validation: LinuxValidation, folder: str, drawn: set[str]) -> str:
 
 
 def _made(validation: LinuxValidation) -> str:
-    names = list(validation.kernels)
-    command = "narrows validate --against linux" + (f" --kernel {','.join(names)}" if len(names) > 1 else "")
     return (
         f"Each variant of TCP runs in each scenario in Narrows {_core.version()} and on Linux in a virtual machine"
         " whose clock counts instructions. So the load of the computer does not affect the results, and a repeated run"
-        f" gives the same numbers. `{command}{' --quick' if validation.quick else ''}` writes this page;"
+        f" gives the same numbers. `{_command(validation)}` writes this page;"
         " `validation/README.md` explains how to add scenarios and causes."
-        f" {validation.runs:,} runs on Linux took {clock(validation.seconds)} of one processor."
+        f" The {validation.runs:,} runs on Linux took {clock(validation.seconds)} in all, each on one processor."
     )
+
+
+def _command(validation: LinuxValidation) -> str:
+    """Return the command that writes the page, without its name."""
+    known, chosen = load(), validation.description
+    words = ["narrows validate --against linux"]
+    if validation.quick:
+        words.append("--quick")
+    elif len(chosen.variants) < len(known.variants):
+        words.append(f"--cc {','.join(one.name for one in chosen.variants)}")
+    if not validation.quick and [one.name for one in chosen.scenes] != [one.name for one in known.scenes]:
+        words += [f"--scenario {one.name}" for one in chosen.scenes]
+    return " ".join([*words, f"--kernel {','.join(validation.kernels)}"])
 
 
 def _headline(validation: LinuxValidation) -> str:
