@@ -11,7 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from narrows import _core
+from narrows import _core, kernels
+from narrows.base.errors import LiveError
+from narrows.runs import vm
 
 Status = Literal["ok", "partly", "missing", "unknown"]
 """Result of a check; "unknown" means that this process lacks the rights to find out."""
@@ -87,9 +89,9 @@ PROGRAMS = (
     ),
     Program(
         "qemu",
-        ("qemu-system-x86_64", "qemu-system-aarch64"),
-        "live runs on another kernel, in a virtual machine",
-        "qemu-system",
+        ("qemu-system-x86_64",),
+        "Linux in virtual time (narrows live --vm)",
+        "qemu-system-x86",
     ),
     Program("tshark", ("tshark",), "checking captures", "tshark"),
     Program("iperf3", ("iperf3",), "traffic of a program of its own, in live runs and with what is attached", "iperf3"),
@@ -121,7 +123,20 @@ def doctor() -> list[Check]:
             )
             for name, status, found, purpose, why, remedy in _core.doctor()
         ]
-        return [*kernel, *programs, _ns3()]
+        backends = [check for check in kernel if check.group == "backends"]
+        return [*backends, _virtual_machines(), *kernel[len(backends) :], *programs, _ns3()]
+
+
+def _virtual_machines() -> Check:
+    """Look for what Linux in virtual time needs: QEMU, a kernel, and what is built for guests."""
+    name, purpose = "virtual machines", "a scenario on any kernel, in virtual time, without root (narrows live --vm)"
+    try:
+        newest = kernels.find(None)
+        vm.check(newest)
+        found = ", ".join(one.release for one in kernels.at_hand())
+    except LiveError as error:
+        return Check("backends", name, "missing", "", purpose, str(error), error.remedy or "")
+    return Check("backends", name, "ok", f"kernels: {found}", purpose)
 
 
 def _look_for(program: Program) -> Check:
