@@ -310,7 +310,7 @@ def test_what_is_not_known_is_refused_before_anything_runs(
 def test_runs_belong_to_live(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["validate", "--against", "ns2", "--runs", "2", "-o", str(tmp_path)])
     assert shown.exit_code == 2
-    assert "--runs 2: is for --against live" in shown.stderr
+    assert "--runs 2: is for --against linux and live" in shown.stderr
 
 
 def test_json_tells_cells_and_failures(live: dict[str, Any], tmp_path: Path) -> None:

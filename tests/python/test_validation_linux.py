@@ -146,6 +146,12 @@ def test_the_same_seeds_give_the_same_starts_and_no_difference(linux: dict[str, 
     assert not made.missed
 
 
+def test_runs_replace_the_seeds_of_all_scenarios(linux: dict[str, Any]) -> None:
+    made = validate(["reno"], [TWO], runs=1)
+    assert [seed for *_, seed in linux["asked"]] == [1]
+    assert f"--cc reno --scenario {TWO} --runs 1 --kernel 6.1`" in page.text(made, "linux", set())
+
+
 def test_a_cell_beyond_the_limit_is_unexplained_without_a_cause(linux: dict[str, Any]) -> None:
     linux["differ"]["6.1.0-56-amd64"] = SLOWER
     made = validate(["reno"], [SCENARIO])
@@ -266,7 +272,7 @@ def test_without_a_kernel_the_command_says_what_to_do(linux: dict[str, Any], tmp
     [
         (["--cc", "nonesuch"], "--cc is 'nonesuch'; allowed: reno"),
         (["--scenario", "nonesuch"], "nonesuch"),
-        (["--runs", "2"], "--runs 2: is for --against live"),
+        (["--runs", "0"], "runs is 0; allowed: 1 to 1000"),
         (["--estimate"], "--estimate: goes with --against ns2"),
         (["--networks", "mine.toml"], "--networks: is for --against ns2"),
     ],

@@ -82,7 +82,12 @@ def validate(
     ] = False,
     runs: Annotated[
         int | None,
-        typer.Option("--runs", "-n", metavar="N", help="Live runs of each pair, one after the other; 3 by default."),
+        typer.Option(
+            "--runs",
+            "-n",
+            metavar="N",
+            help="Live runs of each pair, 3 by default; beside linux, seeds of each scenario.",
+        ),
     ] = None,
     output: Annotated[
         Path | None,
@@ -136,8 +141,8 @@ def validate(
         if networks is not None:
             message = f"--networks: is for --against ns2; networks beside {against} are scenarios: --scenario FILE"
             raise InputError(message)
-    if runs is not None and against != "live":
-        message = f"--runs {runs}: is for --against live; elsewhere each network has its own number of seeds"
+    if runs is not None and against == "ns2":
+        message = f"--runs {runs}: is for --against linux and live; with ns-2 each network has its own number of seeds"
         raise InputError(message)
     with _shown_side_by_side(page):
         if against == "live":
@@ -148,7 +153,7 @@ def validate(
 
             named = [*(scenario or ()), *(chosen[1] or ())] or None
             kernels = None if kernel is None else _names(",".join(kernel))
-            against_linux(chosen[0], named, kernels, page, quick=quick, jobs=jobs, json=json, bar=bar)
+            against_linux(chosen[0], named, kernels, page, runs=runs, quick=quick, jobs=jobs, json=json, bar=bar)
             return
         places = _own(networks, scenario) if own else None
         if estimate:

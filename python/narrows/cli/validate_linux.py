@@ -25,6 +25,7 @@ def against_linux(
     kernels: list[str] | None,
     page: Path,
     *,
+    runs: int | None,
     quick: bool,
     jobs: int | None,
     json: bool,
@@ -37,6 +38,8 @@ def against_linux(
     cc, scenarios, kernels : list of str or None
         As for `narrows.studies.linux.validate`.
     page : pathlib.Path
+    runs : int or None
+        As for `narrows.studies.linux.validate`.
     quick : bool
     jobs : int or None
     json, bar : bool
@@ -62,7 +65,7 @@ def against_linux(
     check_page(page, TITLE)
     check_figures(page)
     with pending.lasting(page) as held:
-        made = validate(cc, scenarios, kernels=kernels, quick=quick, jobs=jobs, keep=held, watch=watch)
+        made = validate(cc, scenarios, kernels=kernels, runs=runs, quick=quick, jobs=jobs, keep=held, watch=watch)
         paths = write(made, page)
     if json:
         typer.echo(json_format.dumps(made.to_json(), indent=2, ensure_ascii=False, allow_nan=False))

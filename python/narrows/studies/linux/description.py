@@ -190,7 +190,12 @@ class Description:
         return next(one for one in self.experiments if one.name == name)
 
     def choose(
-        self, variants: Iterable[str] | None = None, scenarios: Iterable[str] | None = None, *, quick: bool = False
+        self,
+        variants: Iterable[str] | None = None,
+        scenarios: Iterable[str] | None = None,
+        *,
+        starts: int | None = None,
+        quick: bool = False,
     ) -> Description:
         """Keep some variants and scenarios.
 
@@ -200,6 +205,8 @@ class Description:
             Names, where ``*`` matches anything; all by default.
         scenarios : iterable of str, optional
             Names likewise, or files of scenarios to run instead of the bundled ones.
+        starts : int, optional
+            Number of seeds of every scenario; by default its own.
         quick : bool
             Run one seed; if nothing is named, keep only what belongs to ``--quick``.
 
@@ -213,9 +220,10 @@ class Description:
             If a name matches nothing.
         """
         scenes = _chosen("--scenario", self.scenes, scenarios, quick) if scenarios is None else self._scenes(scenarios)
+        seeds = 1 if quick and starts is None else starts
         return replace(
             self,
-            scenes=tuple(replace(one, starts=1) for one in scenes) if quick else scenes,
+            scenes=scenes if seeds is None else tuple(replace(one, starts=seeds) for one in scenes),
             variants=_chosen("--cc", self.variants, variants, quick),
             judged=self.judged and scenarios is None and not quick,
         )

@@ -120,6 +120,9 @@ def _command(validation: LinuxValidation) -> str:
         words.append(f"--cc {','.join(one.name for one in chosen.variants)}")
     if not validation.quick and [one.name for one in chosen.scenes] != [one.name for one in known.scenes]:
         words += [f"--scenario {one.name}" for one in chosen.scenes]
+    own = {one.name: one.starts for one in known.scenes}
+    if not validation.quick and any(one.starts != own.get(one.name, one.starts) for one in chosen.scenes):
+        words.append(f"--runs {chosen.scenes[0].starts}")
     return " ".join([*words, f"--kernel {','.join(validation.kernels)}"])
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from narrows import _core
 from narrows.execution.backend import jobs_of
 from narrows.execution.means import Means
+from narrows.runs.simulated import in_range
 from narrows.studies.linux import changes, description, execute, experiments
 from narrows.studies.linux.compare import pairs, verdict
 from narrows.studies.linux.execute import SIMULATED, Kernels, Point
@@ -165,6 +166,7 @@ def validate(
     scenarios: Iterable[str] | None = None,
     *,
     kernels: Iterable[str] | None = None,
+    runs: int | None = None,
     quick: bool = False,
     jobs: int | None = None,
     keep: Target | None = None,
@@ -180,6 +182,8 @@ def validate(
         Names of scenarios likewise, or files of scenarios to run instead; all by default.
     kernels : iterable of str, optional
         Names of kernels, from the earliest to the latest; by default the one that `narrows.kernels.find` chooses.
+    runs : int, optional
+        Number of seeds of every scenario; by default its own.
     quick : bool
         A few variants in a few scenarios, under one seed.
     jobs : int, optional
@@ -196,7 +200,7 @@ def validate(
     Raises
     ------
     InputError
-        If a name is unknown, or ``jobs`` is below 1.
+        If a name is unknown, or a number out of range.
     LiveError
         If this machine cannot run Linux in virtual time, or a run failed.
     RunError
@@ -204,7 +208,8 @@ def validate(
     Interrupted
         On Ctrl-C; finished runs are kept if there is a directory.
     """
-    chosen = description.load().choose(cc, scenarios, quick=quick)
+    starts = None if runs is None else in_range("runs", runs, 1, 1000)
+    chosen = description.load().choose(cc, scenarios, starts=starts, quick=quick)
     means = Means(None if jobs is None else jobs_of(jobs), None, keep, watch)
     places = [(variant, scene) for variant in chosen.variants for scene in chosen.scenes]
     for variant, scene in places:  # a refused scenario is reported before anything runs
