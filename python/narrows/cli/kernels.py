@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
     from narrows.kernels import Kernel
 
-EXAMPLE = (
-    "Example: narrows kernels\n\n"
-    "The newest kernel of Debian 12: narrows kernels add debian:bookworm\n\n"
-    "Without a network: narrows kernels add linux-image-6.1.0-56-amd64_6.1.192-2_amd64.deb"
-)
+EXAMPLE = "Example: narrows kernels\n\nThe newest kernel of Debian 12: narrows kernels add debian:bookworm"
 
 
 class Action(StrEnum):

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 EXAMPLE = (
     "Example: narrows live dumbbell-cubic --set 'duration=12 s' -o out\n\n"
     "With a program on a host: narrows live dumbbell-cubic --set 'duration=12 s' --exec s1 'sleep 2; ss -tin'\n\n"
-    "On Debian's kernel, without root: narrows kernels add debian:bookworm && narrows live dumbbell-cubic --vm "
-    "--kernel bookworm\n\n"
+    "On a kernel of `narrows kernels`, without root: narrows live dumbbell-cubic --vm --set 'duration=12 s'\n\n"
     "Traffic of other programs: narrows live dumbbell-cubic --set 'duration=15 s' --exec d1 'iperf3 -s -1' "
     "--exec s1 'sleep 1; iperf3 -c d1'"
 )
