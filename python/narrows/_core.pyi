@@ -329,7 +329,10 @@ def live(
 ) -> Result:
     """Run a scenario live without holding the interpreter's lock; raises `LiveError`."""
 
-def vm_request(scenario: Scenario, seed: int, run: int, programs: list[tuple[str, str]]) -> bytes:
+def vm_qdisc_modules(scenario: Scenario) -> list[str]:
+    """Return the kernel modules that a scenario's queues need where the kernel carries them."""
+
+def vm_request(scenario: Scenario, seed: int, run: int, programs: list[tuple[str, str]], kernel_qdisc: bool) -> bytes:
     """Return what a virtual machine is asked to run: bytes for `narrows.runs.vm`."""
 
 def vm_header(memory: bytes) -> tuple[int, int, int, int, int]:

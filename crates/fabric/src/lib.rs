@@ -50,7 +50,7 @@ pub use loss::LossModel;
 pub use meter::FlowMeter;
 pub use node::{Exit, Node, Nodes};
 pub use page::PageLoad;
-pub use parts::{link_direction, link_losses, queue};
+pub use parts::{link_direction, link_direction_of, link_losses, queue};
 pub use pcap::{Deliveries, DropFile, Marks, PcapFailure, PcapFile, PcapNames, SNAPLEN, UnreadableCapture, Wanted};
 pub use progress::Progress;
 pub use reporters::{CONNECTION, CONNECTION_VARIABLES, DisciplineVariables, discipline_variables, sender_variables};

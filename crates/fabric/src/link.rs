@@ -319,13 +319,19 @@ impl LinkDirection {
             if departure.min(self.timer.at()) > now {
                 return;
             }
-            if self.timer.at() <= departure { self.fire(watch) } else { self.transmit(watch) }
+            if self.timer.at() <= departure { self.fire(self.timer.at(), watch) } else { self.transmit(watch) }
         }
     }
 
+    /// Asks the discipline, at a time that is not its timer's, because something outside of the run has changed it.
+    pub fn wake(&mut self, now: Instant, watch: &mut impl LinkWatch) {
+        self.drain(now, watch);
+        self.fire(now, watch);
+        self.drain(now, watch);
+    }
+
     /// Lets the discipline's timer fire.
-    fn fire(&mut self, watch: &mut impl LinkWatch) {
-        let at = self.timer.at();
+    fn fire(&mut self, at: Instant, watch: &mut impl LinkWatch) {
         self.queue.on_timer(at, &mut self.dropped);
         self.timer.read(&*self.queue, at);
         if !self.dropped.is_empty() {

@@ -41,8 +41,20 @@ pub fn link_direction(
     seeds: Seeds,
     disciplines: Disciplines,
 ) -> Result<LinkDirection, BuildError> {
-    let (loss, lossy) = link_losses(direction, path, seeds);
     let queue = queue(&direction.queue, seeds.stream(path, "queue"), disciplines)?;
+    Ok(link_direction_of(queue, direction, path, watched, seeds))
+}
+
+/// Builds a direction of a link with this queue in place of the scenario's; otherwise as [`link_direction`].
+#[must_use]
+pub fn link_direction_of(
+    queue: Box<dyn Queue>,
+    direction: &Direction,
+    path: &str,
+    watched: bool,
+    seeds: Seeds,
+) -> LinkDirection {
+    let (loss, lossy) = link_losses(direction, path, seeds);
     let changes = direction.changes.clone();
     let mut link = LinkDirection::new(queue, direction.rate, direction.delay, loss, lossy, changes);
     if let Some(impairments) = &direction.impairments {
@@ -54,5 +66,5 @@ pub fn link_direction(
     if watched {
         link.tell_departures();
     }
-    Ok(link)
+    link
 }

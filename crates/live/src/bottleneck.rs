@@ -9,6 +9,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Longest sleep, so that a stop is noticed.
@@ -50,6 +51,9 @@ impl From<Rate> for Pace {
 
 /// Host number and device, for each host.
 pub type Ports<'a> = [(usize, &'a Tun)];
+
+/// Direction of a link and device, for each queue of the kernel.
+pub type KernelPorts = [(usize, Arc<Tun>)];
 
 /// Checks whether the thread keeps up, each time its patience has passed.
 struct Pauses {
@@ -106,13 +110,13 @@ impl Deliver for Hosts<'_> {
 }
 
 /// Runs the network on the calling thread until scenario time `end`, or until `stop` is set. Returns the network as it
-/// was then.
+/// was then. `queues` are the devices of queues that wait in the kernel.
 ///
 /// Time zero of the network is time zero of `clock`; packets that hosts send before are carried at time zero. If `pace`
 /// has a patience, the thread may give up before the end ([`Lateness::gave_up`]).
 pub fn carry(
     network: Network,
-    ports: &Ports<'_>,
+    (ports, queues): (&Ports<'_>, &KernelPorts),
     clock: Clock,
     end: Instant,
     pace: impl Into<Pace>,
@@ -125,7 +129,7 @@ pub fn carry(
     let lateness = Lateness { scheduling: schedule(rate), began: clock.now(), ..Lateness::default() };
     let mut hosts = Hosts { tuns, clock, end, lateness, late: 0 };
     let mut network = network;
-    let mut devices = Devices::new(ports);
+    let mut devices = Devices::new(ports, queues);
     let mut buffer = vec![0; LONGEST];
     let begin = processor_time();
     let mut pauses = patience.map(|patience| Pauses::since(clock.now(), begin, patience));
@@ -153,6 +157,8 @@ pub fn carry(
 /// The hosts' devices, and those of them that have packets.
 struct Devices<'a> {
     ports: &'a Ports<'a>,
+    /// The kernel's queues; their indices come after those of the ports.
+    queues: &'a KernelPorts,
     /// Tells which devices have packets, so that a sleep costs no more with hundreds of devices. `None` if the kernel
     /// gives none, and after a failure; then every device is asked each time.
     epoll: Option<Epoll>,
@@ -162,15 +168,16 @@ struct Devices<'a> {
 }
 
 impl<'a> Devices<'a> {
-    fn new(ports: &'a Ports<'a>) -> Self {
+    fn new(ports: &'a Ports<'a>, queues: &'a KernelPorts) -> Self {
         let watch = || {
             let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).ok()?;
-            for (index, (_, tun)) in ports.iter().enumerate() {
+            for (index, tun) in tuns(ports, queues).enumerate() {
                 epoll.add(tun, EpollEvent::new(EpollFlags::EPOLLIN, index as u64)).ok()?;
             }
             Some(epoll)
         };
-        Self { ports, epoll: watch(), events: vec![EpollEvent::empty(); ports.len()], ready: Vec::new() }
+        let events = vec![EpollEvent::empty(); ports.len() + queues.len()];
+        Self { ports, queues, epoll: watch(), events, ready: Vec::new() }
     }
 
     /// Sleeps until a device has a packet, or until the time `until`. An interrupted sleep is only shorter.
@@ -181,9 +188,9 @@ impl<'a> Devices<'a> {
         self.ready.clear();
         let Some(epoll) = &self.epoll else {
             let mut polled: Vec<PollFd<'_>> =
-                self.ports.iter().map(|(_, tun)| PollFd::new(tun.as_fd(), PollFlags::POLLIN)).collect();
+                tuns(self.ports, self.queues).map(|tun| PollFd::new(tun.as_fd(), PollFlags::POLLIN)).collect();
             let _ = ppoll(&mut polled, Some(time), None);
-            self.ready.extend(0..self.ports.len());
+            self.ready.extend(0..self.ports.len() + self.queues.len());
             return;
         };
         // epoll_wait counts in milliseconds, ppoll in nanoseconds. A sleep takes longer than the shortest waits.
@@ -198,8 +205,17 @@ impl<'a> Devices<'a> {
         self.ready.sort_unstable();
     }
 
-    /// Takes packets from the devices that have some, one from each in turn.
+    /// Takes packets from the devices that have some, one from each host in turn. The kernel's queues come first, as a
+    /// departure comes before an arrival.
     fn take(&mut self, buffer: &mut [u8], (network, hosts): (&mut Network, &mut Hosts<'_>)) {
+        while let Some((edge, _)) =
+            self.ready.last().and_then(|&index| self.queues.get(index.wrapping_sub(self.ports.len())))
+        {
+            self.ready.pop();
+            let now = hosts.clock.now().min(hosts.end);
+            network.advance(now, hosts);
+            network.wake(*edge, now);
+        }
         for _ in 0..BATCH {
             self.ready.retain(|&index| {
                 let (node, tun) = self.ports[index];
@@ -214,6 +230,11 @@ impl<'a> Devices<'a> {
             }
         }
     }
+}
+
+/// Returns all devices: the hosts', then those of the kernel's queues.
+fn tuns<'a>(ports: &'a Ports<'a>, queues: &'a KernelPorts) -> impl Iterator<Item = &'a Tun> {
+    ports.iter().map(|&(_, tun)| tun).chain(queues.iter().map(|(_, tun)| &**tun))
 }
 
 /// Asks the kernel to wake this thread promptly, and returns what it granted.

@@ -62,6 +62,8 @@ pub struct Conditions {
     pub controls: Vec<(String, String)>,
     /// TCP settings of the scenario that the kernel replaces by its own, one sentence each.
     pub left_to_kernel: Vec<String>,
+    /// Queue disciplines of the kernel that carried links, one line each; empty if ours did.
+    pub queues: Vec<String>,
     /// Where round-trip times come from.
     pub rtt_source: String,
     /// Records of the kernel's tracepoints that were lost because the reader was late.

@@ -45,6 +45,8 @@ mod netlink;
 mod netns;
 mod network;
 #[cfg(target_os = "linux")]
+mod qdisc;
+#[cfg(target_os = "linux")]
 mod refusals;
 #[cfg(target_os = "linux")]
 mod release;
@@ -73,7 +75,7 @@ mod tun;
 pub mod vm;
 
 #[cfg(target_os = "linux")]
-pub use bottleneck::{Pace, Ports, carry};
+pub use bottleneck::{KernelPorts, Pace, Ports, carry};
 #[cfg(target_os = "linux")]
 pub use child::{Captured, Child, Command, Ended, Exit, Output, Program};
 #[cfg(target_os = "linux")]
@@ -91,6 +93,8 @@ pub use lateness::{LATE, LATE_SHARE, Lateness};
 #[cfg(target_os = "linux")]
 pub use netns::{Netns, set_sysctl, sysctl};
 pub use network::{Deliver, Network};
+#[cfg(target_os = "linux")]
+pub use qdisc::qdisc_modules;
 #[cfg(target_os = "linux")]
 pub use run::{Options, Outcome, check, run, shell};
 #[cfg(target_os = "linux")]

@@ -15,6 +15,9 @@ use netlink_sys::{Socket, SocketAddr};
 use std::io;
 use std::net::IpAddr;
 
+/// Room for an answer to a request, in bytes.
+const LONGEST_ANSWER: usize = 16_384;
+
 /// An rtnetlink socket for one namespace: that of the thread which opened it.
 #[derive(Debug)]
 pub(crate) struct Netlink {
@@ -138,6 +141,27 @@ impl Netlink {
         message.serialize(&mut bytes);
         let answer = self.socket.send(&bytes, 0).and_then(|_| self.answer());
         answer.map_err(|error| LiveError::failed(what, error))
+    }
+
+    /// Sends a message that asks for an acknowledgement, given as bytes, and waits for it.
+    ///
+    /// # Errors
+    /// [`LiveError::Failed`] with the kernel's reason.
+    pub(crate) fn send(&self, message: &[u8], what: &str) -> Result<(), LiveError> {
+        let answer = self.socket.send(message, 0).and_then(|_| self.answer());
+        answer.map_err(|error| LiveError::failed(what, error))
+    }
+
+    /// Sends a message that asks for something, given as bytes, and returns the answer.
+    ///
+    /// # Errors
+    /// That of the socket.
+    pub(crate) fn request(&self, message: &[u8]) -> io::Result<Vec<u8>> {
+        self.socket.send(message, 0)?;
+        // The kernel answers within the call, so that an answer that is not there never comes.
+        let mut answer = Vec::with_capacity(LONGEST_ANSWER);
+        self.socket.recv(&mut answer, libc::MSG_DONTWAIT)?;
+        Ok(answer)
     }
 
     fn answer(&self) -> io::Result<()> {

@@ -7,8 +7,10 @@
 use crate::agenda::Agenda;
 use crate::counters::{NetworkCounters, Watch, as_ect1};
 use crate::store::{self, Store};
-use narrows_fabric::{Exit, LinkDirection, Node, Nodes, PcapFailure, Seeds, Topology, agents, link_direction, scheme};
-use narrows_queue::{Disciplines, DropReason, QueueView, Verdict};
+use narrows_fabric::{
+    Exit, LinkDirection, Node, Nodes, PcapFailure, Seeds, Topology, agents, link_direction, link_direction_of, scheme,
+};
+use narrows_queue::{Disciplines, DropReason, Queue, QueueView, Verdict};
 use narrows_samples::Samples;
 use narrows_scenario::{Sampling, Scenario};
 use narrows_scheme::{Port, on_bytes};
@@ -51,6 +53,18 @@ impl Network {
     /// # Errors
     /// A sentence that says what is wrong with a scheme's settings, or with a queue's.
     pub fn new(scenario: &Scenario, seeds: Seeds) -> Result<Self, String> {
+        Self::with_queues(scenario, seeds, BTreeMap::new())
+    }
+
+    /// Makes the network with other queues than the scenario's in some directions, given by their numbers.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_queues(
+        scenario: &Scenario,
+        seeds: Seeds,
+        mut queues: BTreeMap<usize, Box<dyn Queue>>,
+    ) -> Result<Self, String> {
         let disciplines = Disciplines::default();
         let mut topology = Topology::new(scenario);
         (0..scenario.nodes.len()).for_each(|node| topology.prepare(node));
@@ -64,7 +78,10 @@ impl Network {
                 // A mark or an agent's change is written to the bytes when the packet departs, so departures are always
                 // reported.
                 let path = format!("link/{from}->{to}");
-                let made = link_direction(direction, &path, true, seeds, disciplines);
+                let made = match queues.remove(&links.len()) {
+                    Some(queue) => Ok(link_direction_of(queue, direction, &path, true, seeds)),
+                    None => link_direction(direction, &path, true, seeds, disciplines),
+                };
                 links.push(made.map_err(|error| error.to_string())?);
             }
         }
@@ -123,6 +140,17 @@ impl Network {
             as_ect1(&mut held.bytes);
         }
         self.forward(node, slot, self.now);
+    }
+
+    /// Asks the queue of a direction for packets, because something outside of the network has released some.
+    ///
+    /// The caller must have advanced the network to `now` before ([`advance`](Self::advance)).
+    pub fn wake(&mut self, edge: usize, now: Instant) {
+        self.now = self.now.max(now);
+        let Self { links, store, nodes, counters, .. } = self;
+        links[edge].wake(self.now, &mut Watch { edge, store, nodes, counters });
+        self.observe(edge);
+        self.plan(edge);
     }
 
     /// Processes all events until `now`.

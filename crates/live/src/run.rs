@@ -13,6 +13,7 @@ use crate::hosts::Hosts;
 use crate::judge::judge;
 use crate::load::Load;
 use crate::network::Network;
+use crate::qdisc::{self, KernelQueues, Queues};
 use crate::scheme_counters::SchemeCounters;
 use crate::schemes::Schemes;
 use crate::trace::{Trace, Traced};
@@ -53,6 +54,8 @@ pub struct Options<'a> {
     pub progress: Option<&'a Progress>,
     /// Programs to run during the run: a host's name, and a command line for `sh -c`.
     pub programs: &'a [(String, String)],
+    /// Lets the kernel's own queue disciplines carry the directions of links whose discipline Linux has.
+    pub kernel_qdisc: bool,
 }
 
 /// What a live run yields.
@@ -77,8 +80,14 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, LiveEr
     let seeds = Seeds::new(options.seed, options.run);
     let drawn = drawn(scenario, seeds)?;
     let scenario = &*drawn;
+    if options.kernel_qdisc {
+        qdisc::judge(scenario)?;
+    }
     let mut stage = Stage::new(scenario, seeds)?;
-    let mut network = stage.network()?;
+    let mut queues = if options.kernel_qdisc { KernelQueues::new(scenario)? } else { KernelQueues::default() };
+    stage.conditions.queues = queues.words();
+    let (queues, files) = queues.take(scenario);
+    let mut network = stage.network(queues)?;
     if let Some(dir) = options.pcap_dir {
         network.capture(scenario, dir).map_err(|failure| LiveError::failed("capture packets", failure))?;
     }
@@ -88,7 +97,7 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, LiveEr
     let end = Instant::ZERO + scenario.duration;
     let (ports, stop) = (stage.ports(), AtomicBool::new(false));
     let ((network, lateness), told) = thread::scope(|scope| {
-        let bottleneck = scope.spawn(|| carry(network, &ports, clock, end, hold::pace(scenario), &stop));
+        let bottleneck = scope.spawn(|| carry(network, (&ports, &files), clock, end, hold::pace(scenario), &stop));
         let told = meanwhile(&stage, traffic, options, clock, || {
             stop.fetch_or(stopped(options), Ordering::Relaxed);
             bottleneck.is_finished()
@@ -212,11 +221,12 @@ pub fn shell(scenario: &Scenario, seed: u64, host: &str, traffic: bool) -> Resul
     lasting.duration = FOR_EVER;
     let stage = Stage::new(&lasting, Seeds::new(seed, 0))?;
     let netns = stage.netns(host)?;
-    let (network, prepared, ports) = (stage.network()?, stage.traffic()?, stage.ports());
+    let (network, prepared, ports) = (stage.network(Queues::new())?, stage.traffic()?, stage.ports());
     let clock = Clock::starting_in(SETTLE);
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
-        scope.spawn(|| carry(network, &ports, clock, Instant::ZERO + FOR_EVER, hold::narrowest(&lasting), &stop));
+        scope
+            .spawn(|| carry(network, (&ports, &[]), clock, Instant::ZERO + FOR_EVER, hold::narrowest(&lasting), &stop));
         let exit = prepared.start(clock).and_then(|running| {
             let child = Child::spawn(netns, &Program::shell(host, &addresses(&lasting)))?;
             let exit = child.wait(None)?;
@@ -266,8 +276,9 @@ impl<'a> Stage<'a> {
         Ok(Self { scenario, hosts, seeds, schemes, names, _registered: registered, conditions })
     }
 
-    fn network(&self) -> Result<Network, LiveError> {
-        Network::new(self.scenario, self.seeds).map_err(|reason| LiveError::failed("make the network", reason))
+    fn network(&self, queues: Queues) -> Result<Network, LiveError> {
+        let made = Network::with_queues(self.scenario, self.seeds, queues);
+        made.map_err(|reason| LiveError::failed("make the network", reason))
     }
 
     fn traffic(&self) -> Result<Traffic, LiveError> {

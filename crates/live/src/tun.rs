@@ -47,9 +47,7 @@ impl Tun {
     /// fails.
     pub fn open(config: &TunConfig) -> Result<Self, LiveError> {
         quiet_ipv6(config.address)?;
-        let fd = device()?;
-        let index = nix::net::if_::if_nametoindex(NAME)
-            .map_err(|error| LiveError::failed(format!("find the device {NAME}"), error))?;
+        let (fd, index) = device()?;
         let netlink = Netlink::open()?;
         netlink.bring_up(index, Some(config.mtu), Some(QUEUE_PACKETS))?;
         netlink.add_address(index, config.address)?;
@@ -57,6 +55,17 @@ impl Tun {
         for &(destination, settings) in &config.routes {
             netlink.add_route(index, Some(destination), config.address, settings)?;
         }
+        Ok(Self { fd, index })
+    }
+
+    /// Makes a device without addresses and routes in the namespace that the current thread is in, and brings it up.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(crate) fn bare(mtu: u32) -> Result<Self, LiveError> {
+        quiet_ipv6(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED))?;
+        let (fd, index) = device()?;
+        Netlink::open()?.bring_up(index, Some(mtu), Some(QUEUE_PACKETS))?;
         Ok(Self { fd, index })
     }
 
@@ -111,8 +120,8 @@ fn quiet_ipv6(address: IpAddr) -> Result<(), LiveError> {
     set("router_solicitations", "0")
 }
 
-/// Opens the file of a new device in non-blocking mode.
-fn device() -> Result<OwnedFd, LiveError> {
+/// Opens the file of a new device in non-blocking mode, and returns it with the device's index.
+fn device() -> Result<(OwnedFd, u32), LiveError> {
     let flags = OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let fd = open("/dev/net/tun", flags, Mode::empty()).map_err(unavailable)?;
     // SAFETY: all bytes zero are a valid ifreq.
@@ -124,7 +133,9 @@ fn device() -> Result<OwnedFd, LiveError> {
     // SAFETY: the file is open and the ioctl reads and writes an ifreq, whose name ends in a zero.
     let made = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETIFF, &raw mut request) };
     nix::Error::result(made).map_err(unavailable)?;
-    Ok(fd)
+    let index = nix::net::if_::if_nametoindex(NAME)
+        .map_err(|error| LiveError::failed(format!("find the device {NAME}"), error))?;
+    Ok((fd, index))
 }
 
 fn unavailable(error: nix::Error) -> LiveError {

@@ -68,7 +68,7 @@ fn a_round_trip_takes_as_long_as_the_links_say() {
         let clock = Clock::starting_in(Duration::from_millis(20));
         let (end, stop) = (Instant::ZERO + scenario.duration, AtomicBool::new(false));
         let (times, (network, lateness)) = thread::scope(|scope| {
-            let carried = scope.spawn(|| carry(network, &ports, clock, end, Rate::mbps(10), &stop));
+            let carried = scope.spawn(|| carry(network, (&ports, &[]), clock, end, Rate::mbps(10), &stop));
             (round_trips(&hosts, clock), carried.join().unwrap())
         });
         let mut conditions = Conditions::of_machine();

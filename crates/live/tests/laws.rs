@@ -76,7 +76,7 @@ fn looks_once(name: &str, given: &[(&str, ParamValue)], seconds: u64) -> Result<
     let stop = AtomicBool::new(false);
     let ports: Vec<_> = hosts.iter().map(|host| (host.node, &host.tun)).collect();
     std::thread::scope(|scope| {
-        let carrying = scope.spawn(|| carry(network, &ports, clock, end, Rate::mbps(20), &stop).1);
+        let carrying = scope.spawn(|| carry(network, (&ports, &[]), clock, end, Rate::mbps(20), &stop).1);
         scope.spawn(|| to.netns.run(|| swallow(server, &stop)).unwrap());
         let flow = scope.spawn(|| from.netns.run(|| send(server, registered.name(), clock, end)).unwrap());
         let looks = flow.join();

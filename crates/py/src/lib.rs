@@ -389,6 +389,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResultOf<()> {
     module.add_function(wrap_pyfunction!(host::attachable, module)?)?;
     module.add_function(wrap_pyfunction!(host::doctor, module)?)?;
     module.add_function(wrap_pyfunction!(live::live, module)?)?;
+    module.add_function(wrap_pyfunction!(live::vm_qdisc_modules, module)?)?;
     module.add_function(wrap_pyfunction!(live::vm_request, module)?)?;
     module.add_function(wrap_pyfunction!(live::vm_header, module)?)?;
     module.add_function(wrap_pyfunction!(live::vm_result, module)?)?;

@@ -21,6 +21,9 @@ pub(crate) fn conditions<'py>(py: Python<'py>, told: &Conditions) -> PyResultOf<
     made.set_item("offloads", &told.offloads)?;
     made.set_item("cc", pairs(py, &told.controls)?)?;
     made.set_item("sysctls", pairs(py, &told.sysctls)?)?;
+    if !told.queues.is_empty() {
+        made.set_item("kernel_qdiscs", PyList::new(py, &told.queues)?)?;
+    }
     made.set_item("rtt_source", &told.rtt_source)?;
     made.set_item("tcp_info_every_ms", told.look.as_millis_f64())?;
     made.set_item("trace_records_lost", told.trace_lost)?;
@@ -73,8 +76,14 @@ pub(crate) fn live(
     programs: Vec<(String, String)>,
 ) -> PyResultOf<PyResult> {
     let progress = progress.map(|p| p.0.clone());
-    let options =
-        Options { seed, run, pcap_dir: pcap_dir.as_deref(), progress: progress.as_deref(), programs: &programs };
+    let options = Options {
+        seed,
+        run,
+        pcap_dir: pcap_dir.as_deref(),
+        progress: progress.as_deref(),
+        programs: &programs,
+        kernel_qdisc: false,
+    };
     match py.detach(|| narrows_live::run(&scenario.0, &options)) {
         Ok(made) => {
             let outcome = Outcome { samples: made.samples, events: 0, packets: made.packets };
@@ -92,9 +101,16 @@ pub(crate) fn vm_request(
     seed: u64,
     run: u64,
     programs: Vec<(String, String)>,
+    kernel_qdisc: bool,
 ) -> Py<PyBytes> {
-    let request = vm::Request { scenario: scenario.0.to_toml(), seed, run, programs, captures: false };
+    let request = vm::Request { scenario: scenario.0.to_toml(), seed, run, programs, captures: false, kernel_qdisc };
     PyBytes::new(py, &request.encode()).unbind()
+}
+
+/// Return the kernel modules that a scenario's queues need where the kernel carries them.
+#[pyfunction]
+pub(crate) fn vm_qdisc_modules(scenario: &PyScenario) -> Vec<&'static str> {
+    narrows_live::qdisc_modules(&scenario.0)
 }
 
 /// Return how far a virtual machine is, from the head of the memory that it shares: the state (0 starting, 1 running,

@@ -138,6 +138,14 @@ def live(
             "--kernel", metavar="NAME|FILE", help="Kernel of the virtual machine: the newest at hand by default."
         ),
     ] = None,
+    kernel_qdisc: Annotated[
+        bool,
+        typer.Option(
+            "--kernel-qdisc",
+            metavar="",
+            help="With --vm: the kernel's own queue disciplines carry the links whose discipline Linux has.",
+        ),
+    ] = False,
     pcap: Annotated[
         bool, typer.Option("--pcap", metavar="", help="Capture packets into DIR/pcap (pcapng, a file per link).")
     ] = False,
@@ -167,6 +175,9 @@ def live(
     from narrows.runs import live as world
     from narrows.store import results
 
+    if kernel_qdisc and not vm:
+        message = "--kernel-qdisc: is for virtual machines; add --vm"
+        raise InputError(message)
     machine = _machine(vm, kernel, pcap, exec_)
     scenario = Scenario.from_file(file, overrides(set_))
     warn(scenario)
@@ -184,7 +195,8 @@ def live(
         captured = captures.Staged(directory / results.PCAP) if directory is not None and pcap else None
         result: Run | Batch
         try:
-            result = _made(scenario, machine, seed=seed, runs=runs, pcap=captured, programs=wanted, progress=bar)
+            options: dict[str, Any] = {"seed": seed, "runs": runs, "programs": wanted, "progress": bar}
+            result = _made(scenario, machine, captured, kernel_qdisc, **options)
         except Interrupted as caught:
             if not caught.finished.runs:
                 raise
@@ -234,7 +246,9 @@ def _machine(vm: bool, kernel: str | None, pcap: bool, exec_: list[str] | None) 
     return found
 
 
-def _made(scenario: Scenario, machine: Kernel | None, pcap: captures.Staged | None, **options: Any) -> Run | Batch:
+def _made(
+    scenario: Scenario, machine: Kernel | None, pcap: captures.Staged | None, kernel_qdisc: bool, **options: Any
+) -> Run | Batch:
     """Make the runs, on this machine or in a virtual one."""
     if machine is None:
         from narrows.runs import live as world
@@ -242,7 +256,7 @@ def _made(scenario: Scenario, machine: Kernel | None, pcap: captures.Staged | No
         return world.run(scenario, pcap=pcap, **options)
     from narrows.runs import vm as virtual
 
-    return virtual.run(scenario, machine, **options)
+    return virtual.run(scenario, machine, kernel_qdisc=kernel_qdisc, **options)
 
 
 def _print(result: Any, json: bool, seconds: float) -> None:

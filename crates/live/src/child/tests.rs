@@ -88,7 +88,9 @@ fn a_program_reaches_other_hosts_by_their_names_through_the_network() {
     let ended = std::thread::scope(|scope| {
         let devices: Vec<_> = hosts.iter().map(|host| (host.node, &host.tun)).collect();
         let stop = &stop;
-        scope.spawn(move || crate::carry(network, &devices, clock, end, narrows_units::Rate::mbps(10), stop).1.refused);
+        scope.spawn(move || {
+            crate::carry(network, (&devices, &[]), clock, end, narrows_units::Rate::mbps(10), stop).1.refused
+        });
         let spawn = |name: &str, line: &str| {
             let host = hosts.iter().find(|host| scenario.nodes[host.node].name == name).unwrap();
             let program = Program { output: Output::Captured, ..Program::line(name, line, &addresses) };

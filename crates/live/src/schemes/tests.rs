@@ -75,7 +75,7 @@ fn run_once(rest: &str, hook: Hook) -> Result<(Came, Vec<String>), String> {
         let (stop, hosts) = (&stop, &hosts);
         let carrying = threads.spawn(move || {
             let ports: Vec<_> = hosts.iter().map(|host| (host.node, &host.tun)).collect();
-            carry(network, &ports, clock, end, Rate::mbps(100), stop)
+            carry(network, (&ports, &[]), clock, end, Rate::mbps(100), stop)
         });
         let records = traffic.start(clock).unwrap().join();
         stop.store(true, Ordering::Relaxed);

@@ -43,7 +43,7 @@ fn bulk_once(queue: &str, millis: u64) -> (Seen, Vec<String>) {
         let devices: Vec<_> = hosts.iter().map(|host| (host.node, &host.tun)).collect();
         let stop = &stop;
         let end = Instant::ZERO + Duration::from_secs(6);
-        let network = scope.spawn(move || carry(network, &devices, clock, end, Rate::mbps(100), stop).1);
+        let network = scope.spawn(move || carry(network, (&devices, &[]), clock, end, Rate::mbps(100), stop).1);
         let address = |host: &Host, port| SocketAddr::new(scenario.nodes[host.node].address, port);
         let (client, server) = ports(0);
         let (listener, other) = to

@@ -41,7 +41,7 @@ fn carry_out_once(scenario: &Scenario, during: impl FnOnce(&Running, &Hosts)) ->
         let (stop, hosts) = (&stop, &hosts);
         let carrying = threads.spawn(move || {
             let ports: Vec<_> = hosts.iter().map(|host| (host.node, &host.tun)).collect();
-            carry(network, &ports, clock, end, Rate::mbps(100), stop).1
+            carry(network, (&ports, &[]), clock, end, Rate::mbps(100), stop).1
         });
         let running = traffic.start(clock).unwrap();
         during(&running, hosts);

@@ -115,6 +115,7 @@ fn made() -> Result<Outcome, LiveError> {
             pcap_dir: None,
             progress: Some(&progress),
             programs: &request.programs,
+            kernel_qdisc: request.kernel_qdisc,
         };
         let outcome = run(&scenario, &options);
         over.store(true, Ordering::Relaxed);

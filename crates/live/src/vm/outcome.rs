@@ -11,7 +11,7 @@ use narrows_scenario::Scenario;
 use narrows_units::{Duration, Variable};
 
 /// Version of the bytes; another one is refused.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// Returns a run's outcome as bytes, or why there is none.
 #[must_use]
@@ -136,6 +136,7 @@ fn write_conditions(out: &mut Writer, told: &Conditions) {
         });
     }
     out.texts(&told.left_to_kernel);
+    out.texts(&told.queues);
     out.text(&told.rtt_source);
     out.number(told.trace_lost);
     out.number(told.trace_not_kept);
@@ -161,6 +162,7 @@ fn read_conditions(from: &mut Reader<'_>) -> Result<Conditions, Broken> {
         sysctls: pairs(from)?,
         controls: pairs(from)?,
         left_to_kernel: from.texts()?,
+        queues: from.texts()?,
         rtt_source: from.text()?,
         trace_lost: from.number()?,
         trace_not_kept: from.number()?,
@@ -257,6 +259,7 @@ mod tests {
         let conditions = Conditions {
             kernel: "6.1".to_owned(),
             controls: vec![("cubic".to_owned(), "kernel".to_owned())],
+            queues: vec!["r1->r2: htb rate 10000000bit, codel".to_owned()],
             machine_load: Some(0.25),
             doubts: vec!["late".to_owned()],
             ..Conditions::default()

@@ -3,7 +3,7 @@
 use super::bytes::{Broken, Reader, Writer};
 
 /// Version of the bytes; another one is refused.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// One run of a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Request {
     pub programs: Vec<(String, String)>,
     /// Whether packets are captured.
     pub captures: bool,
+    /// Whether the kernel's own queue disciplines carry links, as in [`Options`](crate::Options).
+    pub kernel_qdisc: bool,
 }
 
 impl Request {
@@ -37,6 +39,7 @@ impl Request {
             out.text(line);
         });
         out.number(u64::from(self.captures));
+        out.number(u64::from(self.kernel_qdisc));
         out.into_bytes()
     }
 
@@ -55,6 +58,7 @@ impl Request {
             run: from.number()?,
             programs: from.list(|from| Ok((from.text()?, from.text()?)))?,
             captures: from.number()? != 0,
+            kernel_qdisc: from.number()? != 0,
         };
         from.end().map(|()| read)
     }
@@ -73,6 +77,7 @@ mod tests {
             run: 3,
             programs: vec![("s1".to_owned(), "ping d1".to_owned())],
             captures: true,
+            kernel_qdisc: true,
         };
         let bytes = request.encode();
         assert_eq!(Request::decode(&bytes), Ok(request));

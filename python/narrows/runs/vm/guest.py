@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from narrows import _core
 from narrows.base.errors import LiveError
 from narrows.runs.vm.archive import CONSOLE, DIRECTORY, FILE, PROGRAM, Entry, pack
 
@@ -76,18 +77,20 @@ def program_hash() -> str:
     return hashlib.sha256(program().read_bytes() + lockstep().read_bytes()).hexdigest()
 
 
-def module_names(scenario: Scenario, kernel: Kernel) -> list[str]:
+def module_names(scenario: Scenario, kernel: Kernel, *, kernel_qdisc: bool = False) -> list[str]:
     """Return the modules that a scenario needs of a kernel.
 
     Parameters
     ----------
     scenario : Scenario
     kernel : narrows.kernels.Kernel
+    kernel_qdisc : bool
+        Whether the kernel's own queue disciplines carry links.
 
     Returns
     -------
     list of str
-        Devices first, then congestion controls, then what attaches eBPF programs to devices.
+        Devices first, then congestion controls, then what attaches eBPF programs to devices, then queue disciplines.
     """
     resolved = scenario.resolved
     names = ["tun"]
@@ -97,10 +100,12 @@ def module_names(scenario: Scenario, kernel: Kernel) -> list[str]:
     names += [f"tcp_{control}" for control in linux if control in kernel.congestion_controls and control != "reno"]
     if resolved.schemes and not kernel.has("tcx"):
         names += ["sch_ingress", "cls_bpf"]
+    if kernel_qdisc:
+        names += ["af_packet", *_core.vm_qdisc_modules(scenario.core)]
     return names
 
 
-def image(scenario: Scenario, kernel: Kernel, request: bytes) -> bytes:
+def image(scenario: Scenario, kernel: Kernel, request: bytes, *, kernel_qdisc: bool = False) -> bytes:
     """Return the archive from which the guest starts.
 
     Parameters
@@ -109,6 +114,8 @@ def image(scenario: Scenario, kernel: Kernel, request: bytes) -> bytes:
     kernel : narrows.kernels.Kernel
     request : bytes
         What the guest is asked to run.
+    kernel_qdisc : bool
+        Whether the kernel's own queue disciplines carry links.
 
     Returns
     -------
@@ -119,7 +126,7 @@ def image(scenario: Scenario, kernel: Kernel, request: bytes) -> bytes:
     LiveError
         If the guest's program was not built, or the kernel lacks a module.
     """
-    modules = kernel.modules(module_names(scenario, kernel))
+    modules = kernel.modules(module_names(scenario, kernel, kernel_qdisc=kernel_qdisc))
     entries = [Entry(name, DIRECTORY) for name in _OWN_NAMES]
     entries.append(Entry("dev/console", CONSOLE, device=(5, 1)))
     entries += [

@@ -77,6 +77,8 @@ def run(
     programs: Sequence[Program] = (),
     progress: Callable[[float], None] | None = None,
     gauge: _core.Progress | None = None,
+    *,
+    kernel_qdisc: bool = False,
 ) -> Run | Batch:
     """Run a scenario in a virtual machine.
 
@@ -96,6 +98,8 @@ def run(
         Called with the completed share of the work, in [0, 1].
     gauge : narrows._core.Progress, optional
         Stops the machine from another thread.
+    kernel_qdisc : bool
+        Whether the kernel's own queue disciplines carry links whose discipline Linux has.
 
     Returns
     -------
@@ -122,7 +126,8 @@ def run(
                 progress((done + share) / runs)
 
         try:
-            made.append(_one(scenario, kernel, (chosen, first + done), programs, told, gauge))
+            seeds = (chosen, first + done)
+            made.append(_one(scenario, kernel, seeds, programs, told, gauge, kernel_qdisc=kernel_qdisc))
         except KeyboardInterrupt:
             raise Interrupted(Batch(scenario=scenario, seed=chosen, runs=tuple(made)), runs) from None
     return made[0] if runs == 1 else Batch(scenario=scenario, seed=chosen, runs=tuple(made))
@@ -135,11 +140,14 @@ def _one(
     programs: Sequence[Program],
     told: Callable[[float], None],
     gauge: _core.Progress | None,
+    *,
+    kernel_qdisc: bool,
 ) -> Run:
     """Make one run."""
     check(kernel)
-    request = _core.vm_request(scenario.core, *seeds, [(program.host, program.command) for program in programs])
-    archive = guest.image(scenario, kernel, request)
+    lines = [(program.host, program.command) for program in programs]
+    request = _core.vm_request(scenario.core, *seeds, lines, kernel_qdisc)
+    archive = guest.image(scenario, kernel, request, kernel_qdisc=kernel_qdisc)
     written = machine.boot(image.bootable(kernel), archive, scenario.core.duration_ns, told, gauge)
     try:
         result = _core.vm_result(scenario.core, written)
