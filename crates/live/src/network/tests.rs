@@ -317,3 +317,63 @@ proptest! {
         prop_assert_eq!(store::slot_of(&shown), slot);
     }
 }
+
+/// A queue that holds its packets back until it is opened from outside.
+#[derive(Debug, Default)]
+struct Gate {
+    packets: Vec<Packet>,
+    open: std::sync::Arc<std::sync::atomic::AtomicBool>,
+}
+
+impl Queue for Gate {
+    fn enqueue(
+        &mut self,
+        packet: Packet,
+        _now: Instant,
+        _dropped: &mut Vec<narrows_queue::Dropped>,
+    ) -> narrows_queue::Enqueued {
+        self.packets.push(packet);
+        narrows_queue::Enqueued::default()
+    }
+
+    fn dequeue(&mut self, now: Instant, _dropped: &mut Vec<narrows_queue::Dropped>) -> Option<narrows_queue::Dequeued> {
+        let open = self.open.load(std::sync::atomic::Ordering::Relaxed);
+        let packet = if open { self.packets.pop()? } else { return None };
+        Some(narrows_queue::Dequeued { packet, enqueued: now, marked: false, subqueue: 0 })
+    }
+
+    fn view(&self) -> QueueView {
+        QueueView {
+            bytes: narrows_units::Bytes::ZERO,
+            packets: narrows_units::Packets::new(self.packets.len() as u64),
+            limit: narrows_queue::Limit::Packets(narrows_units::Packets::new(9)),
+            rate: narrows_units::Rate::ZERO,
+        }
+    }
+
+    fn set_rate(&mut self, _rate: narrows_units::Rate) {}
+
+    fn next_timer(&self) -> Option<Instant> {
+        Some(Instant::NEVER)
+    }
+}
+
+#[test]
+fn a_queue_that_is_woken_from_outside_sends_at_once() {
+    /// The direction from the router to the host: the links come in order, two directions each.
+    const EDGE: usize = 2;
+    let scenario = scenario(DROPTAIL, "");
+    let gate = Gate::default();
+    let open = std::sync::Arc::clone(&gate.open);
+    let queues: BTreeMap<usize, Box<dyn Queue>> = BTreeMap::from([(EDGE, Box::new(gate) as Box<dyn Queue>)]);
+    let mut network = Network::with_queues(&scenario, Seeds::new(1, 0), queues).unwrap();
+    let mut log = Log::default();
+    network.receive(0, &segment(&scenario, 960), us(0));
+    network.advance(us(10_000), &mut log);
+    assert!(log.0.is_empty(), "held back");
+    open.store(true, std::sync::atomic::Ordering::Relaxed);
+    network.wake(EDGE, us(10_000));
+    network.advance(us(20_000), &mut log);
+    // A millisecond for 1000 bytes at 8 Mb/s, and one for the delay.
+    assert_eq!(log.0.iter().map(|(_, _, at)| *at).collect::<Vec<_>>(), [12_000]);
+}
