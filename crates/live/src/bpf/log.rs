@@ -33,8 +33,8 @@ pub(crate) fn quiet<T>(step: impl FnOnce() -> T) -> (T, String) {
 /// Extracts the reason from libbpf's messages: the first complaint, and the end of the verifier's log if there is one.
 pub(crate) fn why(said: &str) -> String {
     let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
-    let complaint = lines().map(bare).find(|line| line.contains("fail") || line.contains("rror"));
-    let mut reason = complaint.or_else(|| lines().map(bare).next_back()).unwrap_or("").to_owned();
+    let complains = |line: &&str| ["fail", "rror", "not found"].iter().any(|word| line.contains(word));
+    let mut reason = lines().map(bare).find(complains).unwrap_or("").to_owned();
     let verifier: Vec<&str> = lines()
         .skip_while(|line| !line.contains("BEGIN PROG LOAD LOG"))
         .skip(1)
@@ -79,5 +79,7 @@ mod tests {
     fn silence_gives_no_reason() {
         assert_eq!(why(""), "");
         assert_eq!(why("libbpf: loading object 'x'\n"), "");
+        let lacks = "extern (func ksym) 'f': not found in kernel or module BTFs";
+        assert_eq!(why(&format!("libbpf: loading object 'x'\nlibbpf: {lacks}\n")), lacks);
     }
 }
