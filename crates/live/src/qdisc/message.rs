@@ -7,7 +7,7 @@ const NEW_QDISC: u16 = 36;
 const GET_QDISC: u16 = 38;
 const NEW_CLASS: u16 = 40;
 
-/// Message flags: a request; answer it by an acknowledgement, or by what it is about; make it; refuse one that is there.
+/// Message flags: a request; answer it by an acknowledgement, or by what it asks for; make it; refuse one that exists.
 const REQUEST: u16 = 1;
 const ACK: u16 = 4;
 const ECHO: u16 = 8;

@@ -34,7 +34,7 @@ struct Waiting {
 ///
 /// The kernel is given a packet's headers, and zeros of the length of its data. The packet's number is in the checksum
 /// of TCP or UDP, which no discipline reads. Packets of a flow leave in their order, so that those before one that has
-/// come out, and did not, have been dropped. These drops count as early: the kernel does not say whether there was room.
+/// come out, and did not, have been dropped. These drops count as early: the kernel does not tell whether it had room.
 #[derive(Debug)]
 pub(super) struct KernelQueue<D> {
     discipline: D,
