@@ -39,6 +39,10 @@ __all__ = [
     "run",
     "schema",
     "version",
+    "vm_header",
+    "vm_qdisc_modules",
+    "vm_request",
+    "vm_result",
 ]
 
 class ScenarioError(ValueError):
