@@ -220,4 +220,8 @@ def test_every_phase_of_a_run_of_many_flows_stops_soon(after_s: float, tmp_path:
     # Before the handlers are set, and after the last of its work, the interpreter ends with the signal's default
     # action.
     assert process.returncode in {0, 128 + signal.SIGTERM, -signal.SIGTERM}, said
+    if "1 of 1 runs had finished" in said:
+        # A signal between the run's end and its results: these are kept, which takes as long as writing them takes.
+        assert (tmp_path / "out" / "summary.json").is_file()
+        return
     assert took < 5, f"{took:.1f} s after a signal at {after_s} s: {said}"
