@@ -237,7 +237,7 @@ def test_a_rate_that_the_machine_cannot_hold_is_given_up(trusted: Trusted) -> No
     wide = {"topology.bottleneck.rate": "400 Gb/s", "topology.access.rate": "400 Gb/s", "duration": "10 s"}
     # Sixteen flows over a short path: a quick machine carries the window of one flow over 12 ms, 2 Gb/s, with pauses.
     deep = {"topology.bottleneck.queue.limit": "100000 packets", "topology.bottleneck.delay": "100 us"}
-    many = {"flows.bulk.copies": 16}
+    many = {"flows.bulk.copies": "16"}
 
     def once() -> tuple[LiveError | None, tuple[str, ...]]:
         try:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import statistics
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 CONFIDENCE = 0.95
 """Default confidence level of intervals."""
@@ -132,6 +133,53 @@ def t_quantile(degrees: int, confidence: float) -> float:
     from scipy import stats
 
     return float(stats.t.ppf((1 + confidence) / 2, degrees))
+
+
+def deviation(values: Sequence[float]) -> float:
+    """Return the standard deviation of a sample (divisor n - 1).
+
+    Parameters
+    ----------
+    values : sequence of float
+        At least two.
+
+    Returns
+    -------
+    float
+        In the unit of the values.
+
+    Examples
+    --------
+    >>> deviation([1.0, 3.0])
+    1.4142135623730951
+    """
+    return statistics.stdev(values)
+
+
+def further_mean(values: Sequence[float], runs: int, confidence: float = CONFIDENCE) -> float:
+    """Return half of the prediction interval of the mean of further runs, around the mean of these (Student).
+
+    Parameters
+    ----------
+    values : sequence of float
+        Of runs under different seeds; at least two.
+    runs : int
+        Number of further runs.
+    confidence : float
+        Share of all cases in which the further mean lies in the interval.
+
+    Returns
+    -------
+    float
+        In the unit of the values.
+
+    Examples
+    --------
+    >>> round(further_mean([1.0, 2.0, 3.0], 1), 3)
+    4.968
+    """
+    count = len(values)
+    return t_quantile(count - 1, confidence) * deviation(values) * math.sqrt(1 / runs + 1 / count)
 
 
 def sum_of_independent(estimates: Iterable[Estimate]) -> Estimate:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from statistics import fmean, median, stdev
+from statistics import fmean, median
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy import stats
 
+from narrows.stats.runs import deviation, further_mean
 from narrows.studies.linux.description import JUDGED
 from narrows.studies.linux.record import MEASURES, SAMPLE_S
 from narrows.studies.validation.compare import distance
@@ -64,7 +63,7 @@ class Side:
         for measure in MEASURES:
             values = [value for one in flows if (value := one.values[measure.key]) is not None]
             means[measure.key] = fmean(values) if values else None
-            deviations[measure.key] = stdev(values) if len(values) > 1 else None
+            deviations[measure.key] = deviation(values) if len(values) > 1 else None
         return cls(
             means=means,
             deviations=deviations,
@@ -251,6 +250,4 @@ def spread(values: Sequence[float], runs: int) -> float:
     >>> round(spread([9.0, 10.0, 11.0, 10.0], 1), 2)
     2.91
     """
-    count = len(values)
-    quantile = float(stats.t.ppf(0.5 + CONFIDENCE / 2, count - 1))
-    return quantile * stdev(values) * math.sqrt(1 / runs + 1 / count)
+    return further_mean(values, runs, CONFIDENCE)
