@@ -260,7 +260,10 @@ def make(task: Task, gauge: _core.Progress) -> Run:
     try:
         spill = (str(memory.spill_directory()), memory.budget())
         result = _core.run(task.scenario.core, task.seed, task.index, gauge, where, own.timed(), spill)
-        return taken(task.scenario, task.seed, task.index, result, gauge=gauge)
+        made = taken(task.scenario, task.seed, task.index, result, gauge=gauge)
+        # A run that was asked to stop is not a finished one, even if it ends by itself before it notices.
+        gauge.check()
+        return made
     except _core.Stopped:
         raise
     except _core.AlgorithmError as error:
