@@ -261,9 +261,7 @@ def make(task: Task, gauge: _core.Progress) -> Run:
         spill = (str(memory.spill_directory()), memory.budget())
         result = _core.run(task.scenario.core, task.seed, task.index, gauge, where, own.timed(), spill)
         made = taken(task.scenario, task.seed, task.index, result, gauge=gauge)
-        # A run that was asked to stop is not a finished one, even if it ends by itself before it notices.
-        gauge.check()
-        return made
+        gauge.check()  # a run that was asked to stop is not a finished one, even if it ends before it notices
     except _core.Stopped:
         raise
     except _core.AlgorithmError as error:
@@ -281,6 +279,7 @@ def make(task: Task, gauge: _core.Progress) -> Run:
             f"{task.scenario.name}: run {task.index} with seed {task.seed} failed: {str(error) or type(error).__name__}"
         )
         raise RunError(message) from error
+    return made
 
 
 def in_range(what: str, value: int, low: int, high: int) -> int:
