@@ -120,8 +120,8 @@ def narrows(*arguments: str) -> Result:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["attach"], "NAME: is missing; allowed: agile_sd, compound"),
-        (["attach", "cubic"], "cubic: Narrows has no eBPF program of this name; allowed: agile_sd, compound"),
+        (["attach"], "NAME: is missing; allowed: agile_sd, bic, compound, dctcp, "),
+        (["attach", "cubic"], "cubic: Narrows has no eBPF program of this name; allowed: agile_sd, bic, compound, "),
         (["attach", "agile_sd", "--param", "lambda_max"], "allowed: name=value"),
         (["attach", "agile_sd", "--param", "lambda_max=200"], "allowed: a number from 1 to 100 segments per RTT"),
         (["attach", "agile_sd", "--param", "lambda=2"], "agile_sd has no such parameter; allowed: profile, lambda_max"),

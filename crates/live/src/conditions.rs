@@ -79,9 +79,9 @@ pub struct Conditions {
     pub look: Duration,
     /// The user's programs that ran during the run, and how each ended: `s1: iperf3 -c d1: exit code 0`.
     pub programs: Vec<String>,
-    /// Share of the time in which the machine's processors were busy during the run, in [0, 1]; `None` if the system
-    /// does not say.
-    pub machine_load: Option<f64>,
+    /// Share of the machine's processors that this process used during the run, in [0, 1]: the bottleneck, flows, the
+    /// trace, and what the kernel did for them. All else that used them is not in it.
+    pub process_cpu: f64,
     /// Why the results cannot be trusted, one sentence each; empty if they can.
     pub doubts: Vec<String>,
 }
@@ -175,6 +175,12 @@ impl Conditions {
         if facts.max_ns >= self.traffic.max_ns {
             self.traffic = facts;
         }
+    }
+
+    /// Records the processor time that this process used within `time`.
+    pub(crate) fn note_process(&mut self, used: Duration, time: Duration) {
+        let cpus = self.cpus.max(1) as f64;
+        self.process_cpu = used.as_secs_f64() / (time.as_secs_f64() * cpus).max(1e-9);
     }
 
     /// Records how completely the kernel's tracepoints were read over a run of `duration`, and at what cost.

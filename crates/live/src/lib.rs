@@ -38,8 +38,6 @@ mod judge;
 #[cfg(target_os = "linux")]
 mod lateness;
 #[cfg(target_os = "linux")]
-mod load;
-#[cfg(target_os = "linux")]
 mod netlink;
 #[cfg(target_os = "linux")]
 mod netns;

@@ -4,14 +4,13 @@ use crate::LiveError;
 use crate::bottleneck::carry;
 use crate::bpf::{Registered, register, unique_name};
 use crate::child::{Child, Exit, Output, Program};
-use crate::clock::Clock;
+use crate::clock::{Clock, process_time};
 use crate::collect::{self, Known};
 use crate::conditions::Conditions;
 use crate::fit::{Control, KernelsOwn, control, params};
 use crate::hold;
 use crate::hosts::Hosts;
 use crate::judge::judge;
-use crate::load::Load;
 use crate::network::Network;
 use crate::qdisc::{self, KernelQueues, Queues};
 use crate::scheme_counters::SchemeCounters;
@@ -93,7 +92,7 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, LiveEr
     }
     let traffic = stage.traffic()?;
     let trace = stage.trace()?;
-    let (clock, load) = (Clock::starting_in(SETTLE), Load::now());
+    let (clock, used) = (Clock::starting_in(SETTLE), process_time());
     let end = Instant::ZERO + scenario.duration;
     let (ports, stop) = (stage.ports(), AtomicBool::new(false));
     let ((network, lateness), told) = thread::scope(|scope| {
@@ -108,7 +107,7 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, LiveEr
         Ok::<_, LiveError>((carried, told?))
     })?;
     drop(ports);
-    stage.conditions.machine_load = load.zip(Load::now()).and_then(|(begin, end)| begin.until(end));
+    stage.conditions.note_process(process_time() - used, clock.now().since(Instant::ZERO) + SETTLE);
     if stopped(options) {
         return Err(LiveError::Stopped);
     }

@@ -36,9 +36,7 @@ pub(crate) fn conditions<'py>(py: Python<'py>, told: &Conditions) -> PyResultOf<
     if !told.programs.is_empty() {
         made.set_item("programs", PyList::new(py, &told.programs)?)?;
     }
-    if let Some(load) = told.machine_load {
-        made.set_item("machine_load_percent", (load * 1000.0).round() / 10.0)?;
-    }
+    made.set_item("process_cpu_percent", (told.process_cpu * 1000.0).round() / 10.0)?;
     made.set_item("trusted", told.trusted())?;
     made.set_item("doubts", PyList::new(py, &told.doubts)?)?;
     Ok(made)

@@ -5,7 +5,6 @@
 
 use super::region::Region;
 use super::{Request, encode, modules};
-use crate::load::FULL;
 use crate::{LiveError, Options, Outcome, monotonic_ns, run};
 use narrows_fabric::{Progress, catalogue};
 use nix::mount::{MsFlags, mount};
@@ -15,6 +14,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
+
+/// Share of the guest's processor, in [0, 1], above which it counts as too slow for a run.
+const FULL: f64 = 0.95;
 
 /// The word by which the child knows its part.
 const CHILD: &str = "run";
@@ -82,7 +84,8 @@ fn tell(outcome: Result<Outcome, LiveError>) {
 /// Flags a run that took all of the guest's processor: what was late then was late by the emulation.
 fn doubted(mut outcome: Outcome) -> Outcome {
     let conditions = &mut outcome.conditions;
-    if let Some(load) = conditions.machine_load.filter(|&load| load > FULL) {
+    let load = conditions.process_cpu;
+    if load > FULL {
         conditions.doubts.push(format!(
             "the guest's processor was busy for {:.0} % of the run; the bound is {:.0} %: the scenario is too fast for emulation",
             100.0 * load,

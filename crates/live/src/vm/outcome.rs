@@ -144,7 +144,7 @@ fn write_conditions(out: &mut Writer, told: &Conditions) {
     out.real(told.trace_cpu);
     out.number(told.look.as_nanos());
     out.texts(&told.programs);
-    out.real(told.machine_load.unwrap_or(f64::NAN));
+    out.real(told.process_cpu);
     out.texts(&told.doubts);
 }
 
@@ -170,7 +170,7 @@ fn read_conditions(from: &mut Reader<'_>) -> Result<Conditions, Broken> {
         trace_cpu: from.real()?,
         look: Duration::from_nanos(from.number()?),
         programs: from.texts()?,
-        machine_load: Some(from.real()?).filter(|load| !load.is_nan()),
+        process_cpu: from.real()?,
         doubts: from.texts()?,
     })
 }
@@ -260,7 +260,7 @@ mod tests {
             kernel: "6.1".to_owned(),
             controls: vec![("cubic".to_owned(), "kernel".to_owned())],
             queues: vec!["r1->r2: htb rate 10000000bit, codel".to_owned()],
-            machine_load: Some(0.25),
+            process_cpu: 0.25,
             doubts: vec!["late".to_owned()],
             ..Conditions::default()
         };

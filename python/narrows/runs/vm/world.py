@@ -170,7 +170,7 @@ def conditions(kernel: Kernel, of_guest: dict[str, Any]) -> dict[str, Any]:
     dict
     """
     told = dict(of_guest)
-    load = told.pop("machine_load_percent", None)
+    load = told.pop("process_cpu_percent", None)
     machine_part = {
         "emulator": f"QEMU {machine.version()}, one processor of {1000 >> machine.SHIFT} million instructions a second",
         "kernel_from": kernel.name,
