@@ -16,6 +16,10 @@
  *   A thread that holds a mutex and has to wait for the baton would block a thread that has the baton and wants the mutex. So
  *   the mutex is unlocked first, which is a spurious wake-up to the caller; callers expect these (POSIX, pthread_cond_wait).
  *
+ *   Threads that take turns gain nothing from a second processor, and waking it costs more than the turn. So they share one.
+ *   Every now and then they may go where they like for a moment: that is when the host's scheduler moves them off a processor
+ *   that is busy.
+ *
  * Use
  *   LD_PRELOAD=/path/to/lockstep.so qemu-system-x86_64 ..
  */
@@ -23,8 +27,15 @@
 #include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How long the threads stay on one processor, and how long they may go where they like. */
+#define STAY_NS 250000000LL
+#define FREE_NS 5000000LL
 
 static int (*real_poll)(struct pollfd *, nfds_t, int);
 static int (*real_ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
@@ -38,6 +49,12 @@ static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t freed = PTHREAD_COND_INITIALIZER;
 static int taken;
 static __thread int have;
+
+/* The threads that take turns: the main loop, the processor, and what else ever had the baton. */
+static pid_t members[16];
+static int count;
+static __thread int member;
+static cpu_set_t anywhere;
 
 static void *next(const char *name, const char *version)
 {
@@ -60,6 +77,42 @@ __attribute__((constructor)) static void begin(void)
 	real_lock = next("pthread_mutex_lock", NULL);
 	real_trylock = next("pthread_mutex_trylock", NULL);
 	real_unlock = next("pthread_mutex_unlock", NULL);
+	if (sched_getaffinity(0, sizeof(anywhere), &anywhere))
+		CPU_ZERO(&anywhere);
+}
+
+/* Lists this thread; it has the baton. */
+static void join(void)
+{
+	if (!member && count < (int)(sizeof(members) / sizeof(members[0])))
+		members[count++] = gettid();
+	member = 1;
+}
+
+/* Lets the threads go where they like, or brings them to the processor of the caller, when it is time to. The caller has the
+ * baton. That a thread stays where it is (a sandbox may forbid this) costs time alone. */
+static void place(void)
+{
+	static long long then = -STAY_NS;
+	static int settled = 1;
+	struct timespec time;
+	cpu_set_t where = anywhere;
+	long long now;
+
+	if (CPU_COUNT(&anywhere) < 2)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	now = time.tv_sec * 1000000000LL + time.tv_nsec;
+	if (now - then < (settled ? STAY_NS : FREE_NS))
+		return;
+	then = now;
+	settled = !settled;
+	if (settled) {
+		CPU_ZERO(&where);
+		CPU_SET(sched_getcpu(), &where);
+	}
+	for (int i = 0; i < count; i++)
+		sched_setaffinity(members[i], sizeof(where), &where);
 }
 
 /* Takes the baton if it is free. */
@@ -72,6 +125,8 @@ static int try_take(void)
 	if (got)
 		taken = have = 1;
 	real_unlock(&guard);
+	if (got)
+		join();
 	return got;
 }
 
@@ -82,6 +137,7 @@ static void take(void)
 		real_wait(&freed, &guard);
 	taken = have = 1;
 	real_unlock(&guard);
+	join();
 }
 
 /* Gives the baton back; returns whether this thread had it. */
@@ -112,13 +168,14 @@ static void take_with(pthread_mutex_t *mutex)
 	}
 }
 
-static int polled(struct pollfd *fds, nfds_t count, const struct timespec *time, const sigset_t *mask)
+static int polled(struct pollfd *fds, nfds_t number, const struct timespec *time, const sigset_t *mask)
 {
 	int done;
 
 	give();
-	done = real_ppoll(fds, count, time, mask);
+	done = real_ppoll(fds, number, time, mask);
 	take();
+	place();
 	return done;
 }
 
