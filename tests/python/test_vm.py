@@ -114,11 +114,24 @@ def test_two_runs_are_equal_and_near_the_simulated_one(kernel: Kernel) -> None:
     assert first.doubts == ()
     assert first.flow("f").goodput_mbps == pytest.approx(simulated.flow("f").goodput_mbps, rel=0.03)
     assert first.flow("f").rtt_mean_ms == pytest.approx(simulated.flow("f").rtt_mean_ms, rel=0.1)
+    of_kernel, of_ours = first.flow("f"), simulated.flow("f")
+    assert (of_kernel.timeouts, of_kernel.spurious) == (of_ours.timeouts, of_ours.spurious) == (0, 0)
     assert first.conditions is not None
     assert first.conditions["kernel"] == kernel.release
     told = first.conditions["virtual_machine"]
     assert told["emulator"].startswith("QEMU ")
     assert 1 < told["load_percent"] < 60
+
+
+@pytest.mark.slow
+def test_a_timeout_that_was_not_due_is_undone_in_both_worlds(kernel: Kernel) -> None:
+    longer = 'delay = "20 ms", changes = [ { at = "1500 ms", delay = "600 ms" } ]'
+    text = SCENARIO.replace('duration = "2 s"', 'duration = "6 s"').replace('delay = "10 ms"', longer)
+    live, simulated = vm.run(scenario(text), kernel), nw.run(scenario(text))
+    for run in (live, simulated):
+        assert isinstance(run, Run)
+        flow = run.flow("f")
+        assert (flow.timeouts, flow.spurious) == (1, 1)
 
 
 def test_another_seed_is_another_run(kernel: Kernel) -> None:

@@ -2,6 +2,7 @@
 
 use crate::clock::Clock;
 use crate::counters::{NetworkCounters, Track};
+use crate::netstat::Netstat;
 use crate::scheme_counters::SchemeCounters;
 use crate::trace::{Event, FlowTrace, Record, Traced};
 use crate::traffic::FlowRecord;
@@ -17,6 +18,8 @@ pub(crate) struct Known<'a> {
     pub(crate) records: Vec<FlowRecord>,
     /// The records of the kernel's tracepoints, if there are any.
     pub(crate) traced: Option<Traced>,
+    /// What the kernels of the senders' hosts have counted, by flow.
+    pub(crate) netstat: Vec<Option<Netstat>>,
     /// The scheme's counters over time.
     pub(crate) scheme_counters: SchemeCounters,
     /// The scheme's counters over the whole run, by flow, if they are not those of the last time.
@@ -32,7 +35,7 @@ pub(crate) struct Known<'a> {
 /// tracepoints. Otherwise, and after the sender has closed, they are the kernel's smoothed values at each read of
 /// `TCP_INFO` at which more was delivered than before.
 pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
-    let Known { scenario, records, traced, scheme_counters, scheme_totals, clock, mut counters } = known;
+    let Known { scenario, records, traced, netstat, scheme_counters, scheme_totals, clock, mut counters } = known;
     samples.flow_names = scenario.listed().map(|flow| flow.name.clone()).collect();
     let mut rows = Vec::new();
     let mut states = Vec::new();
@@ -53,6 +56,10 @@ pub(crate) fn flows(known: Known<'_>, samples: &mut Samples) {
         rows.append(&mut of_flow);
         let mut total =
             total(record.total, &round_trips(&record.srtt, &record.closing, trace), trace, &counters, index);
+        if let Some(counted) = netstat.get(index).copied().flatten() {
+            total.spurious = counted.spurious;
+            total.timeouts = if total.timeouts == NONE { counted.timeouts } else { total.timeouts };
+        }
         let whole = scheme_totals.get(index).copied().flatten();
         total.counters = whole.unwrap_or_else(|| scheme_counters.last(index));
         samples.flow_totals.push(&total);

@@ -41,6 +41,8 @@ mod lateness;
 mod netlink;
 #[cfg(target_os = "linux")]
 mod netns;
+#[cfg(target_os = "linux")]
+mod netstat;
 mod network;
 #[cfg(target_os = "linux")]
 mod qdisc;

@@ -11,6 +11,7 @@ use crate::fit::{Control, KernelsOwn, control, params};
 use crate::hold;
 use crate::hosts::Hosts;
 use crate::judge::judge;
+use crate::netstat;
 use crate::network::Network;
 use crate::qdisc::{self, KernelQueues, Queues};
 use crate::scheme_counters::SchemeCounters;
@@ -366,9 +367,10 @@ impl<'a> Stage<'a> {
             self.conditions.note_trace(traced, self.scenario.duration);
         }
         let scheme_totals = self.scheme_totals()?;
+        let netstat = netstat::by_flow(self.scenario, &self.hosts);
         self.conditions.astray += counters.astray;
         let (scenario, packets) = (self.scenario, counters.delivered);
-        let known = Known { scenario, records, traced, scheme_counters, scheme_totals, clock, counters };
+        let known = Known { scenario, records, traced, netstat, scheme_counters, scheme_totals, clock, counters };
         collect::flows(known, &mut samples);
         Ok(Outcome { samples, packets, conditions: self.conditions })
     }
