@@ -134,6 +134,25 @@ def test_a_timeout_that_was_not_due_is_undone_in_both_worlds(kernel: Kernel) -> 
         assert (flow.timeouts, flow.spurious) == (1, 1)
 
 
+@pytest.mark.slow
+def test_acns_runs_over_functions_of_the_kernel_s_own_control(kernel: Kernel) -> None:
+    text = SCENARIO.replace('cc = "cubic"', 'cc = "cubic"\nassist = "acns"\n[acns]')
+    text = text.replace('duration = "2 s"', 'duration = "4 s"').replace(
+        'kind = "dumbbell"', 'kind = "dumbbell"\npairs = 2'
+    )
+    text = text.replace('name = "f"', 'name = "g"\nfrom = "s2"\nto = "d2"\n[[flows]]\nname = "f"')
+    try:
+        run = vm.run(scenario(text), kernel)
+    except LiveError as error:
+        if "tcx" in str(error):
+            pytest.skip(str(error))
+        raise
+    assert isinstance(run, Run)
+    assert run.doubts == ()
+    fallbacks = [flow.commands_fallback for flow in run.flows]
+    assert min(value or 0 for value in fallbacks) > 0
+
+
 def test_another_seed_is_another_run(kernel: Kernel) -> None:
     text = SCENARIO.replace('duration = "2 s"', 'duration = "500 ms"')
     batch = vm.run(scenario(text), kernel, runs=2)

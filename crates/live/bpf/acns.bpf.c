@@ -331,7 +331,7 @@ narrows_inline void acns_base_set_state(struct sock *sk, u8 new_state, u32 base)
 narrows_inline void acns_base_cwnd_event(struct sock *sk, enum tcp_ca_event event, u32 base)
 {
 	if (base == ACNS_OVER_CUBIC)
-		cubictcp_cwnd_event(sk, event);
+		NARROWS_TELL(cubictcp_cwnd_event, sk, event);
 }
 
 narrows_inline u32 acns_base_undo_cwnd(struct sock *sk, u32 base)

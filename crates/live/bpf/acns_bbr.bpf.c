@@ -41,7 +41,7 @@ narrows_inline void acns_base_set_state(struct sock *sk, u8 new_state, u32 base)
 
 narrows_inline void acns_base_cwnd_event(struct sock *sk, enum tcp_ca_event event, u32 base)
 {
-	bbr_cwnd_event(sk, event);
+	NARROWS_TELL(bbr_cwnd_event, sk, event);
 }
 
 narrows_inline u32 acns_base_undo_cwnd(struct sock *sk, u32 base)

@@ -306,6 +306,11 @@ narrows_inline u32 acns_undo_cwnd(struct sock *sk, u32 base)
 		acns_cwnd_event(sk, event, base);                                                                      \
 	}                                                                                                              \
 	SEC("struct_ops")                                                                                              \
+	void BPF_PROG(acns_##name##_cwnd_event_tx_start, struct sock *sk)                                              \
+	{                                                                                                              \
+		acns_cwnd_event(sk, CA_EVENT_TX_START, base);                                                          \
+	}                                                                                                              \
+	SEC("struct_ops")                                                                                              \
 	u32 BPF_PROG(acns_##name##_undo_cwnd, struct sock *sk)                                                         \
 	{                                                                                                              \
 		return acns_undo_cwnd(sk, base);                                                                       \
@@ -321,6 +326,7 @@ narrows_inline u32 acns_undo_cwnd(struct sock *sk, u32 base)
 	.init = (void *)acns_##hooks##_init, .in_ack_event = (void *)acns_##hooks##_in_ack_event,                      \
 	.ssthresh = (void *)acns_##hooks##_ssthresh,                                                            \
 	.set_state = (void *)acns_##hooks##_set_state, .cwnd_event = (void *)acns_##hooks##_cwnd_event,                \
+	.cwnd_event_tx_start = (void *)acns_##hooks##_cwnd_event_tx_start,                                             \
 	.undo_cwnd = (void *)acns_##hooks##_undo_cwnd
 
 #endif /* NARROWS_ACNS_CONTROL_H */

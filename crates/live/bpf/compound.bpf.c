@@ -333,6 +333,7 @@ void BPF_PROG(compound_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		begin(tp, ca);
 	}
 }
+TX_START_HOOK(compound)
 
 /* The last reduction was for nothing: back to the larger of now and before. */
 SEC("struct_ops/compound_undo_cwnd")
@@ -365,6 +366,7 @@ struct tcp_congestion_ops compound = {
 	.ssthresh = (void *)compound_ssthresh,
 	.set_state = (void *)compound_set_state,
 	.cwnd_event = (void *)compound_cwnd_event,
+	.cwnd_event_tx_start = (void *)compound_cwnd_event_tx_start,
 	.undo_cwnd = (void *)compound_undo_cwnd,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "compound",

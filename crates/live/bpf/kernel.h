@@ -218,6 +218,9 @@ struct tcp_congestion_ops {
 	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
 	void (*set_state)(struct sock *sk, u8 new_state);
 	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event ev);
+	/* Linux 7.2 has it in place of cwnd_event(CA_EVENT_TX_START), 6.12 does not. The loader takes it out where the kernel has
+	 * no such member. */
+	void (*cwnd_event_tx_start)(struct sock *sk);
 	void (*in_ack_event)(struct sock *sk, u32 flags);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	u32 (*min_tso_segs)(struct sock *sk);
@@ -242,6 +245,15 @@ struct tcp_congestion_ops {
 #define NARROWS_CALL_(name, args...) ____##name(0, args)
 #define NARROWS_CALL(name, args...) NARROWS_CALL_(name, args)
 
+/* Tells a function of the kernel's of an event, by whichever of its two hooks the kernel has. */
+#define NARROWS_TELL(hook, sk, event)                                                                                  \
+	do {                                                                                                           \
+		if (!bpf_ksym_exists(hook##_tx_start))                                                                 \
+			hook(sk, event);                                                                               \
+		else if ((event) == CA_EVENT_TX_START)                                                                 \
+			hook##_tx_start(sk);                                                                           \
+	} while (0)
+
 /*
  * A parameter: read-only data named "param_" and the registry's name for it, set before the program is loaded.
  * Its unit is that of the registry, in whole numbers: a number in millionths (so that decimal ones are exact), a choice by its
@@ -261,13 +273,15 @@ extern void cubictcp_init(struct sock *sk) __ksym;
 extern u32 cubictcp_recalc_ssthresh(struct sock *sk) __ksym;
 extern void cubictcp_cong_avoid(struct sock *sk, u32 ack, u32 acked) __ksym;
 extern void cubictcp_state(struct sock *sk, u8 new_state) __ksym;
-extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym;
+extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym __weak;
+extern void cubictcp_cwnd_event_tx_start(struct sock *sk) __ksym __weak;
 extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) __ksym;
 extern void bbr_init(struct sock *sk) __ksym;
 extern void bbr_main(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs) __ksym;
 extern u32 bbr_sndbuf_expand(struct sock *sk) __ksym;
 extern u32 bbr_undo_cwnd(struct sock *sk) __ksym;
-extern void bbr_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym;
+extern void bbr_cwnd_event(struct sock *sk, enum tcp_ca_event event) __ksym __weak;
+extern void bbr_cwnd_event_tx_start(struct sock *sk) __ksym __weak;
 extern u32 bbr_ssthresh(struct sock *sk) __ksym;
 extern u32 bbr_min_tso_segs(struct sock *sk) __ksym;
 extern void bbr_set_state(struct sock *sk, u8 new_state) __ksym;
@@ -275,6 +289,14 @@ extern void bbr_set_state(struct sock *sk, u8 new_state) __ksym;
 
 /* Millionths in one: the unit of PARAM()s that are numbers. */
 #define MILLION 1000000ULL
+
+/* The hook of a start after a pause for a congestion control whose cwnd_event answers that event too. */
+#define TX_START_HOOK(name)                                                                                            \
+	SEC("struct_ops")                                                                                              \
+	void BPF_PROG(name##_cwnd_event_tx_start, struct sock *sk)                                                     \
+	{                                                                                                              \
+		NARROWS_CALL(name##_cwnd_event, sk, CA_EVENT_TX_START);                                                \
+	}
 
 #define narrows_inline static inline __attribute__((always_inline, unused))
 

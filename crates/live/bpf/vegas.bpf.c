@@ -164,6 +164,7 @@ void BPF_PROG(vegas_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		begin(tcp_sk(sk), ca);
 	}
 }
+TX_START_HOOK(vegas)
 
 SEC("struct_ops/vegas_undo_cwnd")
 u32 BPF_PROG(vegas_undo_cwnd, struct sock *sk)
@@ -179,6 +180,7 @@ struct tcp_congestion_ops vegas = {
 	.ssthresh = (void *)vegas_ssthresh,
 	.set_state = (void *)vegas_set_state,
 	.cwnd_event = (void *)vegas_cwnd_event,
+	.cwnd_event_tx_start = (void *)vegas_cwnd_event_tx_start,
 	.undo_cwnd = (void *)vegas_undo_cwnd,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "vegas",

@@ -153,6 +153,7 @@ void BPF_PROG(veno_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	if (event == CA_EVENT_TX_START || event == CA_EVENT_CWND_RESTART)
 		begin(inet_csk_ca(sk));
 }
+TX_START_HOOK(veno)
 
 SEC("struct_ops/veno_undo_cwnd")
 u32 BPF_PROG(veno_undo_cwnd, struct sock *sk)
@@ -168,6 +169,7 @@ struct tcp_congestion_ops veno = {
 	.ssthresh = (void *)veno_ssthresh,
 	.set_state = (void *)veno_set_state,
 	.cwnd_event = (void *)veno_cwnd_event,
+	.cwnd_event_tx_start = (void *)veno_cwnd_event_tx_start,
 	.undo_cwnd = (void *)veno_undo_cwnd,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "veno",

@@ -186,6 +186,7 @@ void BPF_PROG(yeah_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		begin(tcp_sk(sk), ca);
 	}
 }
+TX_START_HOOK(yeah)
 
 SEC("struct_ops/yeah_undo_cwnd")
 u32 BPF_PROG(yeah_undo_cwnd, struct sock *sk)
@@ -201,6 +202,7 @@ struct tcp_congestion_ops yeah = {
 	.ssthresh = (void *)yeah_ssthresh,
 	.set_state = (void *)yeah_set_state,
 	.cwnd_event = (void *)yeah_cwnd_event,
+	.cwnd_event_tx_start = (void *)yeah_cwnd_event_tx_start,
 	.undo_cwnd = (void *)yeah_undo_cwnd,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "yeah",

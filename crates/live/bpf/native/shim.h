@@ -15,6 +15,7 @@
 #define BPF_PROG(name, args...) name(args)
 #define NARROWS_CALL_(name, args...) name(args)
 #define NARROWS_CALL(name, args...) NARROWS_CALL_(name, args)
+#define NARROWS_TELL(hook, sk, event) hook(sk, event)
 #define BPF_CORE_READ(object, field) ((object)->field)
 #define BPF_CORE_READ_BITFIELD(object, field) ((object)->field)
 #define bpf_core_field_exists(field) 1

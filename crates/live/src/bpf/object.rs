@@ -95,7 +95,8 @@ impl Opened {
     /// # Errors
     /// [`LiveError::Unavailable`] if the machine lacks something needed (rights, type information, a kernel function);
     /// the reason is libbpf's first complaint and the end of the verifier's log.
-    pub fn load(self) -> Result<Loaded, LiveError> {
+    pub fn load(mut self) -> Result<Loaded, LiveError> {
+        variables::leave_out_missing_hooks(&mut self.object)?;
         let name = self.name;
         let (loaded, said) = log::quiet(|| self.object.load());
         loaded.map(|object| Loaded { object, name: name.clone() }).map_err(|error| unavailable(&name, &error, &said))

@@ -1,10 +1,12 @@
 //! Constants of an object, found in its `.rodata` by the object's own type information (BTF).
 
+use super::log;
 use crate::LiveError;
 use libbpf_rs::AsRawLibbpf as _;
 use libbpf_rs::btf::types::{Array, DataSec, MemberAttr, Struct, Var};
 use libbpf_rs::btf::{Btf, ReferencesType as _, TypeId};
 use libbpf_rs::{MapType, OpenObject};
+use std::sync::OnceLock;
 
 /// The place of a variable in its section.
 struct Place {
@@ -87,7 +89,7 @@ pub(super) fn set_bytes(object: &mut OpenObject, name: &str, bytes: &[u8]) -> Re
 /// [`LiveError::Failed`] if there is no such map, or if the name does not fit.
 pub(super) fn set_registered_name(object: &mut OpenObject, map: &str, name: &str) -> Result<(), LiveError> {
     let what = || format!("name the congestion control \"{name}\"");
-    let (offset, size) = name_member(object, map)
+    let (offset, size) = member(object, map, "name")
         .ok_or_else(|| LiveError::failed(what(), format!("the object's structure \"{map}\" has no member \"name\"")))?;
     // The kernel requires a zero byte at the end.
     if name.is_empty() || name.len() >= size {
@@ -104,15 +106,54 @@ pub(super) fn set_registered_name(object: &mut OpenObject, map: &str, name: &str
     Ok(())
 }
 
-/// Offset and size of the member `name` of the structure variable `map`.
-fn name_member(object: &OpenObject, map: &str) -> Option<(usize, usize)> {
+/// Takes those of [`NEWER_HOOKS`] that this kernel lacks out of the structures of congestion controls. libbpf then
+/// leaves their programs out.
+///
+/// # Errors
+/// [`LiveError::Failed`] if a structure is shorter than its type.
+pub(super) fn leave_out_missing_hooks(object: &mut OpenObject) -> Result<(), LiveError> {
+    for hook in NEWER_HOOKS {
+        let controls = object.maps().filter(|map| map.map_type() == MapType::StructOps);
+        let names: Vec<String> = controls.map(|map| map.name().to_string_lossy().into_owned()).collect();
+        let found = names.iter().filter_map(|name| Some((name, member(object, name, hook)?.0)));
+        let places: Vec<(&String, usize)> = found.collect();
+        if places.is_empty() || kernel_has(hook) {
+            continue;
+        }
+        for (name, offset) in places {
+            let failed = || LiveError::failed(format!("leave out the hook \"{hook}\""), "the structure is too short");
+            let mut maps = object.maps_mut();
+            let mut map = maps.find(|map| map.name() == name.as_str()).ok_or_else(failed)?;
+            let value = map.initial_value_mut().and_then(|value| value.get_mut(offset..offset + size_of::<usize>()));
+            value.ok_or_else(failed)?.fill(0);
+        }
+    }
+    Ok(())
+}
+
+/// Members of `struct tcp_congestion_ops` that only newer kernels have.
+const NEWER_HOOKS: [&str; 1] = ["cwnd_event_tx_start"];
+
+/// Whether the running kernel's `struct tcp_congestion_ops` has this member, or the kernel has no type information.
+fn kernel_has(hook: &str) -> bool {
+    static MEMBERS: OnceLock<Option<Vec<String>>> = OnceLock::new();
+    let read = || {
+        let types = log::quiet(Btf::from_vmlinux).0.ok()?;
+        let structure: Struct<'_> = types.type_by_name("tcp_congestion_ops")?;
+        Some(structure.iter().filter_map(|member| Some(member.name?.to_string_lossy().into_owned())).collect())
+    };
+    MEMBERS.get_or_init(read).as_ref().is_none_or(|members| members.iter().any(|member| member == hook))
+}
+
+/// Offset of a member of the structure variable `map`, in bytes, and its number of elements: 0 if it is no array.
+fn member(object: &OpenObject, map: &str, wanted: &str) -> Option<(usize, usize)> {
     // SAFETY: the object is alive and borrowed for as long as the BTF that is read from it.
     let raw = unsafe { object.as_libbpf_object().as_ref() };
     let btf = Btf::from_bpf_object(raw).ok()??;
     let var: Var<'_> = btf.type_by_kind::<Var<'_>>().find(|var| var.name().is_some_and(|own| own == map))?;
     let structure: Struct<'_> = var.referenced_type().skip_mods_and_typedefs().try_into().ok()?;
-    let member = structure.iter().find(|member| member.name.is_some_and(|own| own == "name"))?;
+    let member = structure.iter().find(|member| member.name.is_some_and(|own| own == wanted))?;
     let MemberAttr::Normal { offset: bits } = member.attr else { return None };
-    let array: Array<'_> = btf.type_by_id(member.ty)?;
-    Some((bits as usize / 8, array.capacity()))
+    let elements = btf.type_by_id::<Array<'_>>(member.ty).map_or(0, |array| array.capacity());
+    Some((bits as usize / 8, elements))
 }
