@@ -289,7 +289,7 @@ int acns_ingress(struct __sk_buff *skb)
 enum { ACNS_OVER_RENO, ACNS_OVER_CUBIC };
 #define ACNS_RULES_RECOVERY false
 
-/* Kernel CUBIC's state in icsk_ca_priv (net/ipv4/tcp_cubic.c): when its curve began; 0 lets it begin anew. */
+/* Kernel CUBIC's state in icsk_ca_priv (net/ipv4/tcp_cubic.c): when its curve began; 0 makes it begin again. */
 struct bictcp {
 	u32 epoch_start;
 } NARROWS_CO_RE;

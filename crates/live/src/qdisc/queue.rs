@@ -9,7 +9,7 @@ use std::fmt::Debug;
 
 /// A discipline of the kernel: packets go in, and come out when the shaper sends them.
 pub(super) trait Discipline: Debug + Send {
-    /// Hands a packet over; returns whether the discipline did not refuse it at once.
+    /// Hands a packet over; returns whether the discipline has taken it.
     fn send(&mut self, bytes: &[u8]) -> bool;
     /// Reads the next packet that has come out into `buffer`, and returns its length.
     fn receive(&mut self, buffer: &mut [u8]) -> Option<usize>;
