@@ -1,7 +1,7 @@
 //! What the kernel counts for a host as a whole, for flows that have the host for themselves.
 //!
-//! `TCP_INFO` has no undone reductions, and timeouts only since Linux 6.7. `/proc/net/netstat` has both for each network
-//! namespace. So they are a flow's own where no other flow begins or ends at the host of its sender.
+//! `TCP_INFO` has no undone reductions, and timeouts only since Linux 6.7. `/proc/net/netstat` has both for each
+//! network namespace. So they are a flow's own where no other flow begins or ends at the host of its sender.
 
 use crate::hosts::Hosts;
 use narrows_scenario::{Flow, Scenario};
