@@ -16,6 +16,9 @@
  *   A thread that holds a mutex and has to wait for the baton would block a thread that has the baton and wants the mutex. So
  *   the mutex is unlocked first, which is a spurious wake-up to the caller; callers expect these (POSIX, pthread_cond_wait).
  *
+ *   QEMU's thread for RCU takes no turns, but it takes QEMU's big lock. Who wants that lock meanwhile keeps the baton: the
+ *   processor's thread wants it in the middle of its work, with instructions that are not yet counted.
+ *
  *   Threads that take turns gain nothing from a second processor, and waking it costs more than the turn. So they share one.
  *   Every now and then they may go where they like for a moment: that is when the host's scheduler moves them off a processor
  *   that is busy.
@@ -25,6 +28,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -87,6 +91,15 @@ static void join(void)
 	if (!member && count < (int)(sizeof(members) / sizeof(members[0])))
 		members[count++] = gettid();
 	member = 1;
+}
+
+/* Whether this thread ever had the baton. */
+static int takes_turns(pid_t thread)
+{
+	for (int i = 0; i < count; i++)
+		if (members[i] == thread)
+			return 1;
+	return 0;
 }
 
 /* Lets the threads go where they like, or brings them to the processor of the caller, when it is time to. The caller has the
@@ -230,11 +243,20 @@ int pthread_mutex_lock(pthread_mutex_t *mutex)
 		begin();
 	if (!have)
 		return real_lock(mutex);
-	done = real_trylock(mutex);
-	if (!done)
-		return 0;
-	give();
-	done = real_lock(mutex);
-	take_with(mutex);
+	while ((done = real_trylock(mutex)) == EBUSY) {
+		pid_t owner = __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
+
+		if (!owner) {
+			/* It is just being taken or released. */
+			sched_yield();
+		} else if (!takes_turns(owner)) {
+			return real_lock(mutex);
+		} else {
+			give();
+			done = real_lock(mutex);
+			take_with(mutex);
+			return done;
+		}
+	}
 	return done;
 }
