@@ -190,8 +190,8 @@ fn codel(made: &mut Made, of: &Direction) -> Result<(), Refusal> {
     made.packet_size(&of.queue)
 }
 
-/// Attributes of Linux 6.17 (`TCA_DUALPI2_*`). Linux's memory limit has no counterpart in ours: with the largest one the
-/// number of packets alone limits.
+/// Attributes of Linux 6.17 (`TCA_DUALPI2_*`). Linux's memory limit has no counterpart in ours: with the largest one
+/// the number of packets alone limits.
 fn dualpi2(made: &mut Made, of: &Direction) -> Result<(), Refusal> {
     /// `TC_DUALPI2_ECN_MASK_L4S_ECT`: ECT(1) and, as it has this bit too, CE enter the L4S queue.
     const L4S_ECT: u8 = 1;
