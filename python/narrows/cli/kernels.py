@@ -1,8 +1,9 @@
-"""``narrows kernels``: the kernels that virtual machines can run, adding one, and removing one."""
+"""``narrows kernels``: the kernels that virtual machines can run, adding and removing one, building a module."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path  # noqa: TC003 - Typer reads the annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,6 +25,15 @@ class Action(StrEnum):
 
     ADD = "add"
     REMOVE = "remove"
+    BUILD = "build"
+
+
+_ALLOWED = {
+    Action.ADD: "debian:bookworm, debian:trixie, debian:sid, FILE",
+    Action.REMOVE: "a name or release",
+    Action.BUILD: "sch_dualpi2",
+}
+"""What can be named for each action."""
 
 
 @guarded
@@ -34,25 +44,37 @@ def kernels(
         typer.Argument(
             metavar="[NAME]",
             help="To add: debian:bookworm, debian:trixie, debian:sid, a package FILE.deb, or /boot/vmlinuz-RELEASE."
-            " To remove: a name or release.",
+            " To remove: a name or release. To build: sch_dualpi2, a module that Debian leaves out.",
         ),
+    ] = None,
+    kernel: Annotated[
+        str | None,
+        typer.Option("--kernel", metavar="NAME", help="Build for this kernel; by default for the newest that fits."),
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option("--keep", metavar="DIR", help="Build in this new folder and keep it; by default it is removed."),
     ] = None,
     json: Json = False,
     no_progress: NoProgress = False,
 ) -> None:
-    """List the kernels that virtual machines can run, with what each has; add one, or remove one.
+    """List the kernels that virtual machines can run, with what each has; add one, remove one, or build a module.
 
-    A kernel is unpacked into a cache of the user's, not installed. Only debian:SUITE needs the network; nothing needs
-    root. NARROWS_CACHE names another cache, NARROWS_DEBIAN_MIRROR another mirror.
+    A kernel is unpacked into a cache of the user's, not installed. Only debian:SUITE and building need the network;
+    nothing needs root. Building needs the program debootstrap. NARROWS_CACHE names another cache,
+    NARROWS_DEBIAN_MIRROR another mirror.
     """
     from narrows import kernels as there
 
+    for option, value in (("--kernel", kernel), ("--keep", keep)):
+        if value is not None and action is not Action.BUILD:
+            message = f"{option}: is for `narrows kernels build`"
+            raise InputError(message)
     if action is None:
         _show(there.at_hand(), json)
         return
     if name is None:
-        allowed = "debian:bookworm, debian:trixie, debian:sid, FILE" if action is Action.ADD else "a name or release"
-        message = f"NAME: is missing; allowed: {allowed}"
+        message = f"NAME: is missing; allowed: {_ALLOWED[action]}"
         raise InputError(message)
     if action is Action.REMOVE:
         removed, left = there.remove(name)
@@ -69,12 +91,18 @@ def kernels(
             bar.describe(f"{name}: {what}")
             bar(fraction)
 
-        kernel = there.add(name, progress)
+        is_added = action is Action.ADD
+        found = there.add(name, progress) if is_added else there.build(name, kernel, keep, progress)
     if json:
-        _show([kernel], json)
-        return
-    typer.echo(f"{kernel.name}: Linux {kernel.release} is at hand")
-    typer.echo(f"  verified: {kernel.facts.get('verified') or 'no; a file is taken as it is'}")
+        _show([found], json)
+    elif is_added:
+        typer.echo(f"{found.name}: Linux {found.release} is at hand")
+        typer.echo(f"  verified: {found.facts.get('verified') or 'no; a file is taken as it is'}")
+    else:
+        typer.echo(f"{found.name}: Linux {found.release} has {name}")
+        for one in found.facts.get("built", []):
+            if one["module"] == name:
+                typer.echo(f"  built from {one['package']} {one['version']}: {one['verified']}")
 
 
 def _answer(values: Sequence[str], json: bool, told: str, key: str) -> None:

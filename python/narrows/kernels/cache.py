@@ -33,7 +33,8 @@ ENVIRONMENT: Final = "NARROWS_CACHE"
 
 _FILES: Final = "kernel"
 _FACTS: Final = "facts"
-"""Parts of a kernel's directory that are replaced separately."""
+_MODULE: Final = "module"
+"""Parts of a kernel's directory that are replaced separately; that of a module has its name too."""
 
 
 def directory() -> Path:
@@ -151,6 +152,41 @@ def rename(kernel: Kernel, facts: Mapping[str, Any]) -> Kernel:
     with workplace() as content:
         _write_facts(content, kernel.release, facts)
         return _put(content, kernel.release, _FACTS, alone=False)
+
+
+def extend(kernel: Kernel, path: str, module: bytes, facts: Mapping[str, Any]) -> Kernel:
+    """Give a kernel another module; it replaces one of the same path.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        In the cache.
+    path : str
+        The module's file, relative to the directory of modules.
+    module : bytes
+    facts : mapping
+        Where it comes from, with its name as ``module``; added to ``built`` in ``kernel.json``.
+
+    Returns
+    -------
+    Kernel
+
+    Raises
+    ------
+    InputError, LiveError
+        As for `keep`.
+    """
+    with workplace() as content:
+        now = _kernel(directory() / kernel.release)
+        if now is None:
+            message = f"{kernel.name} ({kernel.release}): another process has removed the kernel; add it again"
+            raise LiveError(message)
+        target = content / tree.MODULES / path
+        target.parent.mkdir(parents=True)
+        target.write_bytes(module)
+        others = [one for one in now.facts.get("built", []) if one["module"] != facts["module"]]
+        _write_facts(content, kernel.release, {**now.facts, "built": [*others, dict(facts)]})
+        return _put(content, kernel.release, f"{_MODULE} {facts['module']}", alone=False)
 
 
 def remove(kernel: Kernel) -> list[str]:

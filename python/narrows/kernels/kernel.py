@@ -61,7 +61,8 @@ class Kernel:
     config_file : pathlib.Path
         Its build configuration; need not exist.
     facts : mapping
-        What is stored of its origin (packages, hashes, date); empty of a kernel that is not in the cache.
+        What is stored of its origin (packages, hashes, date, modules that were built); empty of a kernel that is not in
+        the cache.
     """
 
     name: str
@@ -136,6 +137,7 @@ class Kernel:
             "packages": list(self.facts.get("packages", [])),
             "verified": str(self.facts.get("verified", "")),
             "added": str(self.facts.get("added", "")),
+            "built": [dict(one) for one in self.facts.get("built", [])],
             "congestion_controls": list(self.congestion_controls),
             "qdiscs": list(self.qdiscs),
             "features": {name: self.has(name) for name in FEATURES},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
@@ -28,6 +29,26 @@ _ALIAS: Final = "net-sch-"
 """Prefix of a queue discipline's name among the aliases of its module (MODULE_ALIAS_NET_SCH, from Linux 6.9 on)."""
 
 _LARGEST: Final = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Buildable:
+    """A module that Debian leaves out, and that is a single file of Linux's source.
+
+    Attributes
+    ----------
+    path : str
+        Its file, relative to the directory of modules.
+    since : tuple of int
+        Version of Linux from which on there is one.
+    """
+
+    path: str
+    since: tuple[int, int]
+
+
+BUILDABLE: Final = {"sch_dualpi2": Buildable("kernel/net/sched/sch_dualpi2.ko", (6, 17))}
+"""Modules that `narrows kernels build` builds, by name."""
 
 
 class Modules:
@@ -109,6 +130,10 @@ class Modules:
         if name not in self.files:
             user = f", which {users[-1]} depends on" if users else ""
             message = f"kernel {self._kernel} has no module {name}{user}, neither as a file nor built in"
+            if name in BUILDABLE:
+                since = ".".join(map(str, BUILDABLE[name].since))
+                remedy = f"`narrows kernels build {name}` builds it for a kernel of Linux {since} or later"
+                raise LiveError(f"{message}; {remedy}", "unavailable", remedy)
             raise LiveError(message, "unavailable", "use another kernel; `narrows kernels` lists them")
         module, content = self._module(name)
         for wanted in module.before:

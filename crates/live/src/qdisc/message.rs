@@ -22,6 +22,9 @@ const KIND: u16 = 1;
 const OPTIONS: u16 = 2;
 const STATS2: u16 = 7;
 
+/// Flag of an attribute that holds attributes, which newer disciplines insist on.
+const NESTED: u16 = 0x8000;
+
 /// Attribute of [`STATS2`] with `gnet_stats_queue`.
 const STATS_QUEUE: u16 = 3;
 
@@ -106,7 +109,7 @@ fn message(kind: u16, flags: u16, (device, handle, parent): (u32, u32, u32), res
 fn new(kind: u16, places: (u32, u32, u32), discipline: &str, options: &[u8]) -> Vec<u8> {
     let mut rest = Attributes::default();
     rest.put(KIND, &[discipline.as_bytes(), &[0]].concat());
-    rest.put(OPTIONS, options);
+    rest.put(OPTIONS | NESTED, options);
     message(kind, ACK | CREATE | EXCL, places, &rest)
 }
 
@@ -193,6 +196,7 @@ mod tests {
         assert_eq!(made[4..6], 40_u16.to_ne_bytes());
         assert_eq!(made[20..36], [5, 0x1_0001, 0x1_0000, 0_u32].map(u32::to_ne_bytes).concat());
         assert_eq!(made[36..44], *b"\x08\0\x01\0htb\0");
+        assert_eq!(made[46..48], 0x8002_u16.to_ne_bytes(), "options, nested");
         let parms = &made[52..];
         assert_eq!((parms[1], &parms[8..12]), (1, &1_250_000_u32.to_ne_bytes()[..]));
         assert_eq!(parms[12..24], parms[..12]);

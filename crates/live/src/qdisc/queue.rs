@@ -1,6 +1,6 @@
 //! A queue whose packets wait in the kernel.
 
-use super::table::Settings;
+use super::table::{Order, Settings};
 use narrows_queue::{Dequeued, DropReason, Dropped, Enqueued, Limit, Queue, QueueView};
 use narrows_units::{Bytes, Duration, Instant, Packets, Rate};
 use narrows_wire::{Ecn, FlowKey, Ip, Packet, Transport};
@@ -30,21 +30,31 @@ struct Waiting {
     since: Instant,
 }
 
+/// Packets that leave in the order in which they came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Line {
+    All,
+    Flow(FlowKey),
+    L4s,
+    Classic,
+}
+
 /// A queue whose packets wait in a discipline of the kernel.
 ///
 /// The kernel is given a packet's headers, and zeros of the length of its data. The packet's number is in the checksum
-/// of TCP or UDP, which no discipline reads. Packets of a flow leave in their order, so that those before one that has
-/// come out, and did not, have been dropped. These drops count as early: the kernel does not tell whether it had room.
+/// of TCP or UDP, which no discipline reads. Packets of a [`Line`] leave in their order, so that those before one that
+/// has come out, and did not, have been dropped. These drops count as early: the kernel does not tell whether it had
+/// room.
 #[derive(Debug)]
 pub(super) struct KernelQueue<D> {
     discipline: D,
-    fifo: bool,
+    order: Order,
     arriving: DropReason,
     room: u64,
     limit: Limit,
     rate: Rate,
-    /// What the kernel has: by flow, or all in one place if the discipline is first in, first out.
-    inside: BTreeMap<Option<FlowKey>, VecDeque<Waiting>>,
+    /// What the kernel has.
+    inside: BTreeMap<Line, VecDeque<Waiting>>,
     /// What has come out and was not dequeued.
     outside: VecDeque<Dequeued>,
     packets: u64,
@@ -57,7 +67,7 @@ impl<D: Discipline> KernelQueue<D> {
     pub(super) fn new(discipline: D, settings: &Settings, limit: Limit) -> Self {
         Self {
             discipline,
-            fifo: settings.fifo,
+            order: settings.order,
             arriving: settings.arriving,
             room: settings.room,
             limit,
@@ -71,17 +81,32 @@ impl<D: Discipline> KernelQueue<D> {
         }
     }
 
-    fn place(&self, packet: &Packet) -> Option<FlowKey> {
-        (!self.fifo).then(|| packet.flow())
+    /// Returns the line of a packet that arrives.
+    fn line(&self, packet: &Packet) -> Line {
+        match self.order {
+            Order::All => Line::All,
+            Order::Flow => Line::Flow(packet.flow()),
+            Order::Class if matches!(packet.ip.ecn(), Ecn::Ect1 | Ecn::Ce) => Line::L4s,
+            Order::Class => Line::Classic,
+        }
+    }
+
+    /// Finds a packet that has come out: its line, and how many wait before it there.
+    fn find(&self, came: &Packet, number: u16) -> Option<(Line, usize)> {
+        // With CE it is of either class: the kernel may have marked it.
+        let other = (self.order == Order::Class && came.ip.ecn() == Ecn::Ce).then_some(Line::Classic);
+        std::iter::once(self.line(came)).chain(other).find_map(|line| {
+            let index = self.inside.get(&line)?.iter().position(|waiting| number_of(&waiting.packet) == number)?;
+            Some((line, index))
+        })
     }
 
     /// Takes what has come out of the kernel; what it must have dropped meanwhile goes to `dropped`.
     fn take(&mut self, dropped: &mut Vec<Dropped>) {
         while let Some(length) = self.discipline.receive(&mut self.buffer) {
             let Some((came, number)) = read(&self.buffer[..length]) else { continue };
-            let place = self.place(&came);
-            let Some(line) = self.inside.get_mut(&place) else { continue };
-            let Some(index) = line.iter().position(|waiting| number_of(&waiting.packet) == number) else { continue };
+            let Some((line, index)) = self.find(&came, number) else { continue };
+            let Some(line) = self.inside.get_mut(&line) else { continue };
             for lost in line.drain(..index) {
                 self.packets -= 1;
                 self.bytes -= lost.packet.len().as_u64();
@@ -121,8 +146,8 @@ impl<D: Discipline> Queue for KernelQueue<D> {
         if accepted {
             self.packets += 1;
             self.bytes += packet.len().as_u64();
-            let place = self.place(&packet);
-            self.inside.entry(place).or_default().push_back(Waiting { packet, since: now });
+            let line = self.line(&packet);
+            self.inside.entry(line).or_default().push_back(Waiting { packet, since: now });
         } else {
             let reason = if self.packets >= self.room { DropReason::Overflow } else { self.arriving };
             dropped.push(Dropped { packet, reason, subqueue: 0 });

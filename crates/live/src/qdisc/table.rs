@@ -19,12 +19,23 @@ pub(super) struct Settings {
     pub(super) options: Attributes,
     /// The device's MTU, which some disciplines take as the size of a packet.
     pub(super) mtu: u32,
-    /// Whether packets leave in the order in which they came, whatever flow they belong to.
-    pub(super) fifo: bool,
+    /// Which packets leave in the order in which they came.
+    pub(super) order: Order,
     /// Why it refuses a packet while fewer packets than `room` wait.
     pub(super) arriving: DropReason,
     /// Number of packets from which a refusal is an overflow.
     pub(super) room: u64,
+}
+
+/// Which packets of a discipline leave in the order in which they came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// All.
+    All,
+    /// Those of a flow.
+    Flow,
+    /// Those of a class of L4S: ECT(1) and CE, or all others. Packets of one flow may belong to both.
+    Class,
 }
 
 /// A row of the table: our name, Linux's module, and the translation.
@@ -42,9 +53,10 @@ struct Refusal {
     allowed: String,
 }
 
-const TABLE: [Row; 7] = [
+const TABLE: [Row; 8] = [
     Row { name: "cake", module: "sch_cake", translate: cake },
     Row { name: "codel", module: "sch_codel", translate: codel },
+    Row { name: "dualpi2", module: "sch_dualpi2", translate: dualpi2 },
     Row { name: "fq", module: "sch_fq", translate: fq },
     Row { name: "fq_codel", module: "sch_fq_codel", translate: fq_codel },
     Row { name: "pie", module: "sch_pie", translate: pie },
@@ -73,7 +85,7 @@ pub(super) fn settings(direction: &Direction, field: &str) -> Result<Option<Sett
         words: row.name.to_owned(),
         options: Attributes::default(),
         mtu: 1500,
-        fifo: false,
+        order: Order::Flow,
         arriving: DropReason::Overflow,
         room: u64::MAX,
     });
@@ -108,6 +120,12 @@ impl Made {
         let micros = u32::try_from(value.as_nanos() / 1000).unwrap_or(u32::MAX).max(1);
         self.say(&format!("{name} {micros}us"));
         self.0.options.put_u32(number, micros);
+    }
+
+    /// Adds a number of one byte.
+    fn byte(&mut self, words: &str, number: u16, value: u8) {
+        self.say(words);
+        self.0.options.put(number, &[value]);
     }
 
     fn switch(&mut self, on: (&str, &str), number: u16, value: bool) {
@@ -168,7 +186,65 @@ fn codel(made: &mut Made, of: &Direction) -> Result<(), Refusal> {
     made.time("target", 1, params.time("target"));
     made.time("interval", 3, params.time("interval"));
     made.switch(("ecn", "noecn"), 4, params.switch("ecn"));
-    made.0.fifo = true;
+    made.0.order = Order::All;
+    made.packet_size(&of.queue)
+}
+
+/// Attributes of Linux 6.17 (`TCA_DUALPI2_*`). Linux's memory limit has no counterpart in ours: with the largest one
+/// the number of packets alone limits.
+fn dualpi2(made: &mut Made, of: &Direction) -> Result<(), Refusal> {
+    /// `TC_DUALPI2_ECN_MASK_L4S_ECT`: ECT(1) and, as it has this bit too, CE enter the L4S queue.
+    const L4S_ECT: u8 = 1;
+    /// Linux keeps some times as 32 bits of nanoseconds, and shortens longer ones.
+    const LONGEST: Duration = Duration::from_nanos(4_294_967_000);
+    let params = &of.queue.params;
+    for (param, ours, reason, allowed) in [
+        ("l4s_aqm", "ramp", "Linux has the step alone", "step"),
+        ("scheduler", "tsfifo", "Linux has weighted round robin alone", "wrr"),
+    ] {
+        if params.choice(param) == ours {
+            return refuse(param, ours, reason, allowed);
+        }
+    }
+    if !params.switch("ce_is_l4s") {
+        return refuse("ce_is_l4s", false, "Linux's mask of ECT(1) includes CE", "true");
+    }
+    if params.integer("th_len") > 1 {
+        return refuse("th_len", params.integer("th_len"), "Linux spares packets by min_qlen_step alone", "0 or 1");
+    }
+    made.packets(&of.queue, 1)?;
+    made.count("memlimit", 2, u64::from(u32::MAX));
+    made.time("target", 3, params.time("target"));
+    for (param, number) in [("tupdate", 4), ("step_thresh", 8)] {
+        let time = params.time(param);
+        if time > LONGEST {
+            return refuse(param, time, "Linux keeps 32 bits of nanoseconds", "at most 4294967 us");
+        }
+        made.time(param, number, time);
+    }
+    for (param, number) in [("alpha", 5), ("beta", 6)] {
+        let hertz = params.number(param);
+        let parts = libm::round(hertz * 256.0);
+        if parts < 1.0 {
+            return refuse(param, hertz, "Linux counts in 256ths of a hertz", "at least 0.00390625");
+        }
+        made.say(&format!("{param} {}", parts / 256.0));
+        made.0.options.put_u32(number, parts as u32);
+    }
+    made.count("min_qlen_step", 9, params.integer("min_qlen_step"));
+    let coupling = params.number("coupling");
+    if coupling.fract() != 0.0 {
+        return refuse("coupling", coupling, "Linux has whole factors", "a whole number from 1 to 255");
+    }
+    made.byte(&format!("coupling_factor {coupling}"), 10, coupling as u8);
+    let drops = params.choice("overload") == "drop";
+    made.byte(if drops { "drop_on_overload" } else { "overflow" }, 11, u8::from(drops));
+    let early = params.switch("drop_early");
+    made.byte(if early { "drop_enqueue" } else { "drop_dequeue" }, 12, u8::from(early));
+    let percent = libm::round(100.0 * params.probability("classic_protection").as_f64()) as u8;
+    made.byte(&format!("classic_protection {percent}%"), 13, percent);
+    made.byte("l4s_ect", 14, L4S_ECT);
+    made.0.order = Order::Class;
     made.packet_size(&of.queue)
 }
 
@@ -217,7 +293,7 @@ fn pie(made: &mut Made, of: &Direction) -> Result<(), Refusal> {
     if !params.switch("derandomize") {
         return refuse("derandomize", false, "Linux always spaces drops", "true");
     }
-    made.0.fifo = true;
+    made.0.order = Order::All;
     made.0.arriving = DropReason::Early;
     made.packet_size(&of.queue)
 }
@@ -248,7 +324,7 @@ fn red_settings(made: &mut Made, of: &Direction) -> Result<(), Refusal> {
     };
     made.say(&config.words());
     config.write(&mut made.0.options);
-    made.0.fifo = true;
+    made.0.order = Order::All;
     Ok(())
 }
 
@@ -302,7 +378,7 @@ fn tbf(made: &mut Made, of: &Direction) -> Result<(), Refusal> {
         options.put_u64(5, peak.as_bps() / 8);
         options.put_u32(7, mtu);
     }
-    made.0.fifo = true;
+    made.0.order = Order::All;
     Ok(())
 }
 

@@ -23,8 +23,19 @@ fn words(queue: &str) -> String {
 }
 
 /// Queues that the kernel can carry, and what `tc` would call them.
-const CARRIED: [(&str, &str); 9] = [
+const CARRIED: [(&str, &str); 11] = [
     ("kind = \"codel\", limit = \"1000 packets\", ecn = true", "codel limit 1000 target 5000us interval 100000us ecn"),
+    (
+        "kind = \"dualpi2\", limit = \"2000 packets\"",
+        "dualpi2 limit 2000 memlimit 4294967295 target 15000us tupdate 16000us step_thresh 1000us alpha 0.16015625 \
+         beta 3.19921875 min_qlen_step 0 coupling_factor 2 drop_on_overload drop_dequeue classic_protection 10% l4s_ect",
+    ),
+    (
+        "kind = \"dualpi2\", limit = \"100 packets\", step_thresh = \"800 us\", alpha = 0.5, coupling = 3, \
+         overload = \"overflow\", drop_early = true, classic_protection = 0.25, min_qlen_step = 2",
+        "dualpi2 limit 100 memlimit 4294967295 target 15000us tupdate 16000us step_thresh 800us alpha 0.5 \
+         beta 3.19921875 min_qlen_step 2 coupling_factor 3 overflow drop_enqueue classic_protection 25% l4s_ect",
+    ),
     (
         "kind = \"fq_codel\", limit = \"10240 packets\"",
         "fq_codel limit 10240 flows 1024 quantum 1514 target 5000us interval 100000us memory_limit 33554432 \
@@ -77,6 +88,14 @@ fn what_linux_cannot_be_given_is_refused_with_its_parameter() {
         ("kind = \"pie\", limit = \"60 packets\", active_threshold = 0.3", "active_threshold"),
         ("kind = \"pie\", limit = \"60 packets\", derandomize = false", "derandomize"),
         ("kind = \"red\", limit = \"60 packets\"", "profile"),
+        ("kind = \"dualpi2\", limit = \"60 kB\"", "limit"),
+        ("kind = \"dualpi2\", limit = \"60 packets\", l4s_aqm = \"ramp\"", "l4s_aqm"),
+        ("kind = \"dualpi2\", limit = \"60 packets\", scheduler = \"tsfifo\"", "scheduler"),
+        ("kind = \"dualpi2\", limit = \"60 packets\", ce_is_l4s = false", "ce_is_l4s"),
+        ("kind = \"dualpi2\", limit = \"60 packets\", th_len = 2", "th_len"),
+        ("kind = \"dualpi2\", limit = \"60 packets\", tupdate = \"5 s\"", "tupdate"),
+        ("kind = \"dualpi2\", limit = \"60 packets\", beta = 0.001", "beta"),
+        ("kind = \"dualpi2\", limit = \"60 packets\", coupling = 1.5", "coupling"),
         ("kind = \"fq\", limit = \"60 packets\", flows = 1000", "flows"),
         ("kind = \"tbf\", limit = \"60 packets\"", "limit"),
         ("kind = \"cake\", limit = \"60 packets\"", "limit"),
@@ -98,13 +117,29 @@ fn what_linux_cannot_be_given_is_refused_with_its_parameter() {
 #[test]
 fn a_scenario_without_such_a_queue_is_refused() {
     let said = judge(&with_queue("kind = \"droptail\", limit = \"60 kB\"")).unwrap_err().to_string();
-    assert!(said.contains("cake, codel, fq, fq_codel, pie, red, tbf"), "{said}");
+    assert!(said.contains("cake, codel, dualpi2, fq, fq_codel, pie, red, tbf"), "{said}");
 }
 
 #[test]
 fn modules_are_those_of_the_disciplines_and_the_shaper() {
     let scenario = with_queue("kind = \"codel\", limit = \"60 packets\"");
     assert_eq!(qdisc_modules(&scenario), ["sch_codel", "sch_htb"]);
+}
+
+/// The numbers of linux/pkt_sched.h of Linux 7.2, each with the length that its policy asks for.
+#[test]
+fn dualpi2_has_the_attributes_of_linux() {
+    let scenario = with_queue("kind = \"dualpi2\", limit = \"2000 packets\"");
+    let (_, name, direction) = directions(&scenario).find(|(_, name, _)| name == "r1->r2").unwrap();
+    let options = table::settings(direction, &field(&name)).unwrap().unwrap().options;
+    let mut wanted = message::Attributes::default();
+    for (number, value) in [(1, 2000), (2, u32::MAX), (3, 15_000), (4, 16_000), (8, 1000), (5, 41), (6, 819), (9, 0)] {
+        wanted.put_u32(number, value);
+    }
+    for (number, value) in [(10, 2), (11, 1), (12, 0), (13, 10), (14, 1)] {
+        wanted.put(number, &[value]);
+    }
+    assert_eq!(options, wanted);
 }
 
 /// The kernel of this machine takes the settings, where it has the disciplines.

@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Share of the guest's processor, in [0, 1], above which it counts as too slow for a run. Interrupts are not in it, so that
-/// a processor without a pause shows 92 to 95 %. One flow of 300 Mb/s (91 %) was still as simulated, and at 500 Mb/s
-/// (95 %) the mean RTT was a third too small.
+/// Share of the guest's processor, in [0, 1], above which it counts as too slow for a run. Interrupts are not in it, so
+/// that a processor without a pause shows 92 to 95 %. One flow of 300 Mb/s (91 %) was still as simulated, and at
+/// 500 Mb/s (95 %) the mean RTT was a third too small.
 const FULL: f64 = 0.85;
 
 /// The word by which the child knows its part.

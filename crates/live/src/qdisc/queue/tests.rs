@@ -44,13 +44,13 @@ impl Script {
     }
 }
 
-fn queue(fifo: bool) -> (KernelQueue<Shared>, Shared) {
+fn queue(order: Order) -> (KernelQueue<Shared>, Shared) {
     let settings = Settings {
         kind: "codel",
         words: String::new(),
         options: Attributes::default(),
         mtu: 1500,
-        fifo,
+        order,
         arriving: DropReason::Overflow,
         room: 10,
     };
@@ -75,7 +75,7 @@ fn numbers(dropped: &[Dropped]) -> Vec<u16> {
 
 #[test]
 fn packets_pass_with_their_number_size_and_time() {
-    let (mut queue, script) = queue(true);
+    let (mut queue, script) = queue(Order::All);
     let mut dropped = Vec::new();
     queue.enqueue(packet(1, 7), at(5), &mut dropped);
     assert_eq!((queue.view().packets, queue.view().bytes), (Packets::new(1), Bytes::new(1000)));
@@ -91,7 +91,7 @@ fn packets_pass_with_their_number_size_and_time() {
 
 #[test]
 fn a_mark_of_the_kernel_is_seen() {
-    let (mut queue, script) = queue(true);
+    let (mut queue, script) = queue(Order::All);
     queue.enqueue(packet(1, 7), at(5), &mut Vec::new());
     let mut bytes = script.lock().unwrap().inside.remove(0);
     Ipv4View::new_checked(&mut bytes[..]).unwrap().set_ecn(Ecn::Ce);
@@ -102,21 +102,47 @@ fn a_mark_of_the_kernel_is_seen() {
 
 #[test]
 fn packets_passed_by_others_of_their_flow_were_dropped() {
-    for (fifo, expected) in [(true, vec![0, 1]), (false, vec![1])] {
-        let (mut queue, script) = queue(fifo);
+    for (order, expected) in [(Order::All, vec![0, 1]), (Order::Flow, vec![1]), (Order::Class, vec![0, 1])] {
+        let (mut queue, script) = queue(order);
         let mut dropped = Vec::new();
         for (flow, number) in [(9, 0), (1, 1), (1, 2)] {
             queue.enqueue(packet(flow, number), at(5), &mut dropped);
         }
         script.lock().unwrap().let_out(2);
         assert_eq!(number_of(&queue.dequeue(at(9), &mut dropped).unwrap().packet), 2);
-        assert_eq!(numbers(&dropped), expected, "first in, first out: {fifo}");
+        assert_eq!(numbers(&dropped), expected, "{order:?}");
     }
+}
+
+fn with_ecn(number: u16, ecn: Ecn) -> Packet {
+    let mut made = packet(1, number);
+    made.ip.set_ecn(ecn);
+    made
+}
+
+#[test]
+fn a_packet_of_one_class_may_pass_those_of_its_flow_in_the_other() {
+    let (mut queue, script) = queue(Order::Class);
+    let mut dropped = Vec::new();
+    let sent = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::Ect0];
+    for (number, ecn) in sent.into_iter().enumerate() {
+        queue.enqueue(with_ecn(number as u16, ecn), at(5), &mut dropped);
+    }
+    script.lock().unwrap().let_out(3);
+    assert_eq!(number_of(&queue.dequeue(at(6), &mut dropped).unwrap().packet), 3);
+    assert_eq!(numbers(&dropped), [2], "before it in the L4S queue");
+    // A mark does not change the queue in which a packet waited.
+    let mut bytes = script.lock().unwrap().inside.remove(1);
+    Ipv4View::new_checked(&mut bytes[..]).unwrap().set_ecn(Ecn::Ce);
+    script.lock().unwrap().out.push_back(bytes);
+    let left = queue.dequeue(at(7), &mut dropped).unwrap();
+    assert_eq!((number_of(&left.packet), left.marked, numbers(&dropped)), (1, true, vec![2, 0]));
+    assert_eq!(queue.view().packets, Packets::new(1));
 }
 
 #[test]
 fn packets_that_the_kernel_no_longer_has_were_dropped() {
-    let (mut queue, script) = queue(false);
+    let (mut queue, script) = queue(Order::Flow);
     let mut dropped = Vec::new();
     for number in 0..2 {
         queue.enqueue(packet(1, number), at(0), &mut dropped);
@@ -132,7 +158,7 @@ fn packets_that_the_kernel_no_longer_has_were_dropped() {
 
 #[test]
 fn a_refused_packet_is_dropped_at_once() {
-    let (mut queue, script) = queue(true);
+    let (mut queue, script) = queue(Order::All);
     script.lock().unwrap().refuses = true;
     let mut dropped = Vec::new();
     queue.enqueue(packet(1, 3), at(0), &mut dropped);
