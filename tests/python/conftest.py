@@ -16,6 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from narrows.kernels import Kernel
     from narrows.model.scenario import Scenario
     from narrows.outcome import Batch, Run
     from narrows.outcome.samples import CoreTable
@@ -182,6 +183,21 @@ to = "server"
 cc = "reno"
 start = "500 ms"
 """
+
+
+@pytest.fixture
+def kernel() -> Kernel:
+    """The newest kernel at hand; skips the test where there is none, or virtual machines cannot be started."""
+    from narrows import kernels
+    from narrows.base.errors import LiveError
+    from narrows.runs import vm
+
+    try:
+        found = kernels.find(None)
+        vm.check(found)
+    except LiveError as error:
+        pytest.skip(str(error))
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 import narrows as nw
-from narrows import kernels
 from narrows.base.errors import LiveError
 from narrows.kernels import Kernel
 from narrows.model.scenario import Scenario
@@ -51,17 +50,6 @@ to = "d1"
 
 def scenario(text: str = SCENARIO) -> Scenario:
     return Scenario.from_text(text, "path.toml")
-
-
-@pytest.fixture
-def kernel() -> Kernel:
-    """The newest kernel at hand; skips the test where there is none, or virtual machines cannot be started."""
-    try:
-        found = kernels.find(None)
-        vm.check(found)
-    except LiveError as error:
-        pytest.skip(str(error))
-    return found
 
 
 def made(place: Path, directory: str = "modules") -> Kernel:

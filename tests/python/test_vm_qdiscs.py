@@ -46,17 +46,6 @@ def scenario(text: str = SCENARIO) -> Scenario:
 
 
 @pytest.fixture
-def kernel() -> Kernel:
-    """The newest kernel at hand; skips the test where there is none, or virtual machines cannot be started."""
-    try:
-        found = kernels.find(None)
-        vm.check(found)
-    except LiveError as error:
-        pytest.skip(str(error))
-    return found
-
-
-@pytest.fixture
 def dualpi2(kernel: Kernel) -> Kernel:
     """The newest kernel at hand with DualPI2, which Debian leaves out; skips the test where there is none."""
     del kernel  # skips where virtual machines cannot be started
