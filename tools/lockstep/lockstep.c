@@ -16,8 +16,10 @@
  *   A thread that holds a mutex and has to wait for the baton would block a thread that has the baton and wants the mutex. So
  *   the mutex is unlocked first, which is a spurious wake-up to the caller; callers expect these (POSIX, pthread_cond_wait).
  *
- *   QEMU's thread for RCU takes no turns, but it takes QEMU's big lock. Who wants that lock meanwhile keeps the baton: the
- *   processor's thread wants it in the middle of its work, with instructions that are not yet counted.
+ *   Who has the baton and wants a mutex that another thread has keeps the baton and waits: the processor's thread wants QEMU's big
+ *   lock in the middle of its work, with instructions that are not yet counted, and the main loop must not look then. Those
+ *   that have a mutex and no baton need none for it (QEMU's thread for RCU), or are just finding out that they have to give the
+ *   mutex up. The baton goes only if that takes far too long, lest two threads wait for each other.
  *
  *   Threads that take turns gain nothing from a second processor, and waking it costs more than the turn. So they share one.
  *   Every now and then they may go where they like for a moment: that is when the host's scheduler moves them off a processor
@@ -40,6 +42,12 @@
 /* How long the threads stay on one processor, and how long they may go where they like. */
 #define STAY_NS 250000000LL
 #define FREE_NS 5000000LL
+
+/* How often a thread with the baton tries to get a mutex before it gives the baton away, how often without a pause between
+ * two tries, and that pause: a tenth of a second in all. */
+#define PATIENCE 1100
+#define YIELDS 100
+#define PAUSE_US 100
 
 static int (*real_poll)(struct pollfd *, nfds_t, int);
 static int (*real_ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
@@ -91,15 +99,6 @@ static void join(void)
 	if (!member && count < (int)(sizeof(members) / sizeof(members[0])))
 		members[count++] = gettid();
 	member = 1;
-}
-
-/* Whether this thread ever had the baton. */
-static int takes_turns(pid_t thread)
-{
-	for (int i = 0; i < count; i++)
-		if (members[i] == thread)
-			return 1;
-	return 0;
 }
 
 /* Lets the threads go where they like, or brings them to the processor of the caller, when it is time to. The caller has the
@@ -243,20 +242,17 @@ int pthread_mutex_lock(pthread_mutex_t *mutex)
 		begin();
 	if (!have)
 		return real_lock(mutex);
-	while ((done = real_trylock(mutex)) == EBUSY) {
-		pid_t owner = __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
-
-		if (!owner) {
-			/* It is just being taken or released. */
-			sched_yield();
-		} else if (!takes_turns(owner)) {
-			return real_lock(mutex);
-		} else {
-			give();
-			done = real_lock(mutex);
-			take_with(mutex);
+	for (int tries = 0; tries < PATIENCE; tries++) {
+		done = real_trylock(mutex);
+		if (done != EBUSY)
 			return done;
-		}
+		if (tries < YIELDS)
+			sched_yield();
+		else
+			usleep(PAUSE_US);
 	}
+	give();
+	done = real_lock(mutex);
+	take_with(mutex);
 	return done;
 }
