@@ -16,10 +16,10 @@
  *   A thread that holds a mutex and has to wait for the baton would block a thread that has the baton and wants the mutex. So
  *   the mutex is unlocked first, which is a spurious wake-up to the caller; callers expect these (POSIX, pthread_cond_wait).
  *
- *   Who has the baton and wants a mutex that another thread has keeps the baton and waits: the processor's thread wants QEMU's big
- *   lock in the middle of its work, with instructions that are not yet counted, and the main loop must not look then. Those
- *   that have a mutex and no baton need none for it (QEMU's thread for RCU), or are just finding out that they have to give the
- *   mutex up. The baton goes only if that takes far too long, lest two threads wait for each other.
+ *   A thread with the baton that waits for a mutex keeps the baton. The processor's thread may want QEMU's big lock in the
+ *   middle of its work, with instructions that are not yet counted, and the main loop must not look then. The thread that has
+ *   the mutex needs no baton to unlock it: it is QEMU's thread for RCU, which takes no turns, or it is about to find that
+ *   the baton is taken. Only after a tenth of a second is the baton given back, so that no two threads wait for each other.
  *
  *   Threads that take turns gain nothing from a second processor, and waking it costs more than the turn. So they share one.
  *   Every now and then they may go where they like for a moment: that is when the host's scheduler moves them off a processor

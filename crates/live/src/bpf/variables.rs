@@ -90,6 +90,7 @@ pub(super) fn set_bytes(object: &mut OpenObject, name: &str, bytes: &[u8]) -> Re
 pub(super) fn set_registered_name(object: &mut OpenObject, map: &str, name: &str) -> Result<(), LiveError> {
     let what = || format!("name the congestion control \"{name}\"");
     let (offset, size) = member(object, map, "name")
+        .filter(|&(_, size)| size > 0)
         .ok_or_else(|| LiveError::failed(what(), format!("the object's structure \"{map}\" has no member \"name\"")))?;
     // The kernel requires a zero byte at the end.
     if name.is_empty() || name.len() >= size {
