@@ -241,6 +241,28 @@ def test_kernels_are_compared_with_each_other(linux: dict[str, Any], monkeypatch
     assert "reno: The later kernel's link is slower." in page.text(made, "linux", set())
 
 
+def test_the_simulation_has_the_profile_of_each_kernel(linux: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    known = description.load()
+    settings = {name: dict(known.profile(name).settings) for name in ("5.15", "6.1.0-50-amd64", "6.12.9-amd64", "7.2")}
+    assert [one["tcp.kernel"] for one in settings.values()] == ["linux-6.1", "linux-6.1", "linux-6.12", "linux-7.2"]
+    assert dict(replace(known, profiles=()).profile("6.1").settings) == {}
+    # A kernel that changes as its profile does is explained by it; one that changes more is not.
+    slower = replace(known.profiles[1], settings=SLOWER, why="The later kernel's link is slower.")
+    told(monkeypatch, profiles=(known.profiles[0], slower))
+    linux["differ"]["6.12.9-amd64"] = SLOWER
+    made = validate(["reno"], [SCENARIO], kernels=["6.1", "6.12"])
+    assert [one.modelled for one in made.shifts] == [True] * len(made.shifts) != []
+    assert not any(one.unexplained for one in made.shifts)
+    assert made.unexplained == 0
+    shown = page.text(made, "linux", set())
+    assert "reno: The later kernel's link is slower." in shown
+    assert "| as in Narrows |" in shown
+    assert made.to_json()["changes"][0]["modelled"] is True
+    linux["differ"]["6.12.9-amd64"] = {"topology.bottleneck.rate": "4 Mb/s"}
+    made = validate(["reno"], [SCENARIO], kernels=["6.1", "6.12"])
+    assert not next(one for one in made.shifts if one.key == "throughput_mbps").modelled
+
+
 def test_a_variant_that_a_kernel_lacks_is_told_and_the_others_are_run(linux: dict[str, Any], tmp_path: Path) -> None:
     linux["missing"] = {"lp": "the kernel has no congestion control lp"}
     shown = narrows("--cc", "lp,reno", "--scenario", SCENARIO, "--json", "-o", tmp_path / "page.md")

@@ -63,6 +63,7 @@ const TCP: &[&[&str]] = &[
     &["tso = false", "tso = true"],
     &["quick_ack = false", "quick_ack = true"],
     &["autotuning = false", "autotuning = true"],
+    &["kernel = \"linux-6.1\"", "kernel = \"linux-6.12\"", "kernel = \"linux-7.2\""],
     &["dupthresh = 5"],
     &["limited_transmit = false"],
     &["lost_retransmission = false"],

@@ -95,6 +95,18 @@ pub enum Pacing {
     },
 }
 
+/// A version of Linux whose TCP differs from that of the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LinuxVersion {
+    /// Linux 6.1.
+    #[default]
+    V6_1,
+    /// Linux 6.12: since 6.6 the receive window follows the measured overhead of segments.
+    V6_12,
+    /// Linux 7.2: the receive memory also grows by other rules.
+    V7_2,
+}
+
 /// What an idle time of more than one RTO does to the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleRestart {
@@ -188,9 +200,12 @@ pub struct Config {
     /// Receive buffer in bytes; the largest window that is advertised.
     pub recv_buffer: Bytes,
     /// Start the advertised window at about 64 kB and grow it with what the application reads, up to
-    /// [`recv_buffer`](Self::recv_buffer), as Linux 6.1 does (`tcp_rcv_space_adjust`, `tcp_grow_window`). Linux's
+    /// [`recv_buffer`](Self::recv_buffer), as Linux does (`tcp_rcv_space_adjust`, `tcp_grow_window`). Linux's
     /// `tcp_rmem[2]` is twice `recv_buffer`. Off: the whole buffer is offered from the beginning.
     pub autotuning: bool,
+    /// The version of Linux that [`autotuning`](Self::autotuning) follows. Other settings that follow Linux have the
+    /// same meaning in each version.
+    pub kernel: LinuxVersion,
     /// Nagle's algorithm (RFC 9293, section 3.7.4).
     pub nagle: bool,
     /// What an idle time of more than one RTO does to the window.
@@ -268,6 +283,7 @@ impl Default for Config {
             ect1: false,
             recv_buffer: Bytes::new(16 * 1024 * 1024),
             autotuning: false,
+            kernel: LinuxVersion::V6_1,
             nagle: false,
             idle_restart: IdleRestart::Rfc5681,
             cwnd_validation: false,

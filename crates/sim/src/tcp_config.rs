@@ -48,6 +48,8 @@ fn each_switch_reaches_the_connection() {
         ("unused_growth = true", tcp::Config { unused_growth: true, ..base }),
         ("quick_ack = true", tcp::Config { quick_ack: true, ..base }),
         ("autotuning = true", tcp::Config { autotuning: true, ..base }),
+        ("kernel = \"linux-6.12\"", tcp::Config { kernel: tcp::LinuxVersion::V6_12, ..base }),
+        ("kernel = \"linux-7.2\"", tcp::Config { kernel: tcp::LinuxVersion::V7_2, ..base }),
         ("slow_start_at_equality = true", tcp::Config { slow_start_at_equality: true, ..base }),
         (
             "pacing = { avoidance = 110 }",

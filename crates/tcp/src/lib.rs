@@ -29,7 +29,8 @@ pub use assist::{Agreement, Assist, COUNTERS, Outgoing, SegmentKind, WindowCap};
 pub use connection::Connection;
 pub use ecn::{AccurateEcn, HeaderBits};
 pub use narrows_settings::{
-    Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, Pacing, RecoveryKind, Reduction, RtoConfig, RtoStyle,
+    Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RecoveryKind, Reduction, RtoConfig,
+    RtoStyle,
 };
 pub use stats::{Info, State, Stats};
 

@@ -38,6 +38,11 @@ impl Reassembly {
         self.ranges.iter().map(|(left, right)| right - left).sum()
     }
 
+    /// Where the last range ends; `None` if nothing waits.
+    pub(crate) fn end(&self) -> Option<u64> {
+        self.ranges.back().map(|last| last.1)
+    }
+
     /// Adds `[start, end)`.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> Inserted {
         debug_assert!(start < end, "an empty range");

@@ -307,11 +307,22 @@ const SETTINGS: &[Field] = &[
         autotuning,
         Kind::Switch,
         Need::ByStack(["false", "true", "false", "false"]),
-        "The advertised window begins at 64 kB and grows with what is read, up to `recv_buffer`, as in Linux 6.1 \
+        "The advertised window begins at 64 kB and grows with what is read, up to `recv_buffer`, as in Linux \
          with `tcp_rmem[2]` of twice `recv_buffer`; `false`: all of `recv_buffer` is offered from the beginning. \
          Where a file gives `recv_buffer` and not this, it is `false`, as `SO_RCVBUF` ends tuning in Linux.",
     )
     .honoured(),
+    setting!(
+        kernel,
+        Kind::Choice(&[
+            Word("linux-6.1", "the window is half of the memory"),
+            Word("linux-6.12", "the window follows the overhead of the segments that arrive, as since Linux 6.6"),
+            Word("linux-7.2", "also, the memory grows by other rules"),
+        ]),
+        Need::Default("linux-6.1"),
+        "Version of Linux that `autotuning` follows. Other settings that follow Linux have the same meaning in each. A \
+         live run has the version of its kernel.",
+    ),
     Field::new(
         "read_rate",
         Kind::Or(&ANY_RATE, &[Word("unlimited", "at once")]),

@@ -66,6 +66,9 @@ impl Connection {
         }
         let phase = self.recovery.phase();
         let left_cwr = self.episode.leaves_cwr(self.tx.una);
+        if verdict.exit && self.reduces_once() {
+            self.episode.end_window();
+        }
         if verdict.exit || (left_cwr && matches!(phase, Phase::Open | Phase::Disorder)) {
             let path = self.path(self.tx.board.flight(), now);
             self.congestion.on_recovered(verdict.cwnd_cap, &path);

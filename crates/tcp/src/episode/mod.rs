@@ -15,7 +15,8 @@
 //! ```
 //!
 //! The states are [`Phase`]s: Quiet is Open or Disorder, and [`Episode::phase`] adds Cwr to the phases of recovery. An
-//! echo in Recovery leads to Cwr once recovery ends. Tahoe's loss leads to Loss at once.
+//! echo in Recovery leads to Cwr once recovery ends. Tahoe's loss leads to Loss at once. Where an episode reduces once,
+//! as in Linux, an echo in Recovery or Loss changes nothing, and the first ACK after them may begin Cwr.
 //!
 //! | arrow | window | undo | reduction step |
 //! |---|---|---|---|
@@ -201,6 +202,11 @@ impl Episode {
         core::mem::take(&mut self.in_cwr)
     }
 
+    /// Ends the window of the last reduction, because a recovery has ended that answers an echo at once, as in Linux.
+    pub(crate) fn end_window(&mut self) {
+        (self.reduced_until, self.in_cwr) = (MaybeOffset::NONE, false);
+    }
+
     /// What these signs of congestion begin.
     #[inline]
     pub(crate) fn judge(&self, signs: &Signs<'_>) -> Begins {
@@ -208,8 +214,9 @@ impl Episode {
         let reduced_until = self.reduced_until.get();
         if signs.verdict.enter {
             // The first segment sent after a reduction is not in its window: it carries CWR, and if it is lost, the
-            // window is reduced again (RFC 3168, section 6.1.2).
-            let covered = self.in_cwr && reduced_until.is_some_and(|end| signs.una < end);
+            // window is reduced again (RFC 3168, section 6.1.2). Linux reduces again once that segment is acknowledged.
+            let last = u64::from(signs.reduces_once);
+            let covered = self.in_cwr && reduced_until.is_some_and(|end| signs.una < end + last);
             return if covered && !signs.loss_after_echo { Begins::Covered } else { Begins::Recovery };
         }
         let again = signs.verdict.lost_retransmission.is_some_and(|sent_at| sent_at >= self.reduced_at);
@@ -217,8 +224,11 @@ impl Episode {
             return Begins::Further;
         }
         // If a hole keeps SND.UNA back, SACK shows that a window has passed since the last reduction.
-        let passed =
-            if open { reduced_until.is_none() } else { reduced_until.is_some_and(|end| signs.high_sacked > end) };
+        let passed = if open {
+            reduced_until.is_none()
+        } else {
+            !signs.reduces_once && reduced_until.is_some_and(|end| signs.high_sacked > end)
+        };
         if signs.echoed && passed { Begins::Cwr } else { Begins::Nothing }
     }
 
@@ -358,6 +368,11 @@ mod tests {
         assert_eq!(episode.judge(&at(Phase::Disorder, 200)), Begins::Nothing);
         assert_eq!(episode.judge(&at(Phase::Loss, 100)), Begins::Nothing);
         assert_eq!(episode.judge(&at(Phase::Loss, 101)), Begins::Cwr);
+        let once = |phase, high_sacked| Signs { reduces_once: true, ..at(phase, high_sacked) };
+        assert_eq!(episode.judge(&once(Phase::Recovery, 101)), Begins::Nothing, "Linux: once in a recovery");
+        assert_eq!(episode.judge(&once(Phase::Open, 0)), Begins::Nothing);
+        episode.end_window();
+        assert_eq!(episode.judge(&once(Phase::Open, 0)), Begins::Cwr, "the recovery has ended");
     }
 
     #[test]

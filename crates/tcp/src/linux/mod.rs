@@ -6,7 +6,8 @@
 //! | `quickack.rs` | when ACKs leave | [`Config::quick_ack`](crate::Config::quick_ack) |
 //! | `autotuning.rs` | how the advertised window grows | [`Config::autotuning`](crate::Config::autotuning) |
 //!
-//! All follow Linux 6.1 (`net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`). They are state machines that the
+//! All follow Linux 6.1 (`net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`), the window also later versions
+//! ([`Config::kernel`](crate::Config::kernel)). They are state machines that the
 //! receiver notifies of segments and queries; none knows a packet. If both switches are off, none of them exists.
 
 pub(crate) mod autotuning;
@@ -61,7 +62,9 @@ impl Linux {
             DelayedAck::On { timeout, .. } if config.quick_ack => Some(QuickAck::new(timeout)),
             _ => None,
         };
-        let tuning = config.autotuning.then(|| Autotuning::new(config.recv_buffer.as_u64(), u64::from(config.mss)));
+        let tuning = config
+            .autotuning
+            .then(|| Autotuning::new(config.kernel, config.recv_buffer.as_u64(), u64::from(config.mss)));
         let any = quick.is_some() || tuning.is_some();
         any.then(|| Box::new(Self { mss: PeerMss::default(), quick, tuning }))
     }
@@ -87,7 +90,10 @@ impl Linux {
         }
         if let Some(tuning) = &mut self.tuning {
             if let Some(echo) = segment.echo {
-                tuning.on_echo(echo, segment.len >= before);
+                tuning.on_echo(echo, segment.len >= before, at.queued);
+            }
+            if segment.len > before {
+                tuning.on_longer(segment.len);
             }
             tuning.on_window_edge(at.nxt, window, at.now);
             if segment.len >= SMALLEST_GROWTH
@@ -103,13 +109,14 @@ impl Linux {
     pub(crate) fn on_out_of_order(&mut self, segment: &Segment, at: &Arrived) {
         let Some(tuning) = &mut self.tuning else { return };
         if let Some(echo) = segment.echo {
-            tuning.on_echo(echo, segment.len >= self.mss.bytes());
+            tuning.on_echo(echo, segment.len >= self.mss.bytes(), at.queued);
         }
         if tuning.grow(at, segment.len, self.mss.bytes())
             && let Some(quick) = &mut self.quick
         {
             quick.nudge();
         }
+        tuning.on_gap(at.beyond);
     }
 
     /// Ends quick ACKs if less than half of the buffer is free, as `__tcp_select_window` does.

@@ -49,13 +49,16 @@ impl Receiver {
         let Some(mut linux) = self.linux.take() else { return };
         let window = self.offered_window();
         let waiting = self.held();
+        let beyond =
+            self.waiting.as_ref().and_then(|waiting| waiting.end()).map_or(0, |end| end.saturating_sub(self.nxt));
+        let queued = self.readable().saturating_sub(if arrival == Arrival::InOrder { segment.len } else { 0 });
         match arrival {
             Arrival::InOrder => {
                 // Data that the application reads at once takes memory until it is read.
                 let held = waiting + if self.auto_read { segment.len } else { 0 };
-                linux.on_in_order(segment, &Arrived { nxt: self.nxt, held, now }, window, own);
+                linux.on_in_order(segment, &Arrived { nxt: self.nxt, held, queued, beyond, now }, window, own);
                 if let Some(tuning) = &mut linux.tuning {
-                    tuning.on_read(self.delivered() - self.readable(), now);
+                    tuning.on_read(self.delivered() - self.readable(), (self.readable(), beyond), now);
                 }
                 self.decide(&linux, window, own, now);
             }
@@ -64,7 +67,7 @@ impl Receiver {
                     quick.schedule();
                 }
                 if sack {
-                    linux.on_out_of_order(segment, &Arrived { nxt: self.nxt, held: waiting, now });
+                    linux.on_out_of_order(segment, &Arrived { nxt: self.nxt, held: waiting, queued, beyond, now });
                 }
             }
             Arrival::Duplicate => {

@@ -1,7 +1,7 @@
 //! A receiver that follows Linux: quick ACKs (`Config::quick_ack`) and a window that grows (`Config::autotuning`).
 
 use super::harness::*;
-use crate::{Config, DelayedAck};
+use crate::{Config, DelayedAck, LinuxVersion};
 use narrows_cc::none::Unlimited;
 use narrows_units::{Bytes, Duration, Instant};
 use narrows_wire::{Ecn, Packet, TcpFlags};
@@ -250,6 +250,7 @@ proptest! {
     #[test]
     fn everything_arrives_and_prediction_changes_nothing(
         tuned in any::<bool>(),
+        kernel in prop::sample::select(vec![LinuxVersion::V6_1, LinuxVersion::V6_12, LinuxVersion::V7_2]),
         quick in any::<bool>(),
         timestamps in any::<bool>(),
         scaling in any::<bool>(),
@@ -261,7 +262,7 @@ proptest! {
         let run = |predicts: bool| {
             let delayed_ack = DelayedAck::On { every: 2, timeout: ms(40) };
             let config = Config {
-                quick_ack: quick, autotuning: tuned, timestamps, window_scaling: scaling, delayed_ack,
+                quick_ack: quick, autotuning: tuned, kernel, timestamps, window_scaling: scaling, delayed_ack,
                 recv_buffer: Bytes::new(buffer), max_retries: Some(10_000), ..Config::default()
             };
             let mut net = Net::simple(config);

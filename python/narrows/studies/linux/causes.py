@@ -7,6 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from narrows.report import markdown, style
+from narrows.studies.linux.changes import why
 from narrows.studies.linux.description import JUDGED
 from narrows.studies.linux.experiments import SPREAD_RUNS
 from narrows.studies.linux.words import TITLES, percent, share
@@ -102,8 +103,9 @@ def _kernels(validation: LinuxValidation) -> list[str]:
     limit = percent(validation.description.change)
     parts = [
         "Linux against Linux: the later kernel relative to the earlier one, for each flow. The columns have the median"
-        f" of the absolute change, and how many of the cells changed by more than {limit}: by a cause that an"
-        " experiment isolates, by small changes alone, and unexplained.",
+        f" of the absolute change, and how many of the cells changed by more than {limit}: as in Narrows, where the"
+        " profile of the later version (`tcp.kernel`) makes at least half of the change; by a cause that an experiment"
+        " isolates; by small changes alone; and unexplained.",
     ]
     rows = []
     for variant in validation.description.variants:
@@ -115,7 +117,8 @@ def _kernels(validation: LinuxValidation) -> list[str]:
             ]
             if own:
                 rows.append([variant.name, f"{earlier} to {later}", *_step(own, validation.shifts)])
-    heads = ["variant", "kernels", "throughput", "RTT", "cwnd", "isolated", "small changes", "unexplained"]
+    heads = ["variant", "kernels", "throughput", "RTT", "cwnd", "as in Narrows", "isolated", "small changes"]
+    heads.append("unexplained")
     parts.append(markdown.table(heads, rows))
     if validation.shifts:
         parts += _shifts(validation.shifts)
@@ -130,16 +133,21 @@ def _step(own: Sequence[Change], shifts: Iterable[Shift]) -> list[str]:
     far = [one for one in shifts if any(one.change is change for change in own)]
     return [
         *medians,
-        str(sum(one.isolated for one in far)),
-        str(sum(one.in_spread and not one.isolated for one in far)),
+        str(sum(one.modelled for one in far)),
+        str(sum(one.isolated and not one.modelled for one in far)),
+        str(sum(one.in_spread and not (one.modelled or one.isolated) for one in far)),
         str(sum(one.unexplained for one in far)),
     ]
 
 
 def _shifts(shifts: Sequence[Shift]) -> list[str]:
-    reasons = dict.fromkeys(
-        f"{one.change.after.variant}: {one.cause.why}" for one in shifts if one.cause is not None and one.isolated
-    )
+    reasons: dict[str, list[str]] = {}
+    for one in shifts:
+        told = why(one)
+        if told is not None:
+            names = reasons.setdefault(told, [])
+            if one.change.after.variant not in names:
+                names.append(one.change.after.variant)
     rows = [
         [
             one.change.after.variant,
@@ -147,9 +155,19 @@ def _shifts(shifts: Sequence[Shift]) -> list[str]:
             f"{one.change.before.kernel} to {one.change.after.kernel}",
             TITLES[one.key],
             share(one.share),
-            "isolated" if one.isolated else "small changes" if one.in_spread else "**unexplained**",
+            share(one.change.simulated(one.key)),
+            _cause(one),
         ]
         for one in shifts
     ]
-    heads = ["variant", "flow", "kernels", "measure", "change", "cause"]
-    return [*([markdown.bullets(reasons)] if reasons else []), markdown.table(heads, rows)]
+    heads = ["variant", "flow", "kernels", "measure", "change", "in Narrows", "cause"]
+    told = [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
+    return [*([markdown.bullets(told)] if told else []), markdown.table(heads, rows)]
+
+
+def _cause(shift: Shift) -> str:
+    if shift.modelled:
+        return "as in Narrows"
+    if shift.isolated:
+        return "isolated"
+    return "small changes" if shift.in_spread else "**unexplained**"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from narrows.execution.means import Means
     from narrows.studies.linux.compare import Pair
-    from narrows.studies.linux.description import Cause, Description
+    from narrows.studies.linux.description import Cause, Description, Profile
     from narrows.studies.linux.execute import Kernels
     from narrows.studies.linux.experiments import Places
 
@@ -50,6 +50,20 @@ class Change:
         """
         return relative(self.after.theirs.means[key], self.before.theirs.means[key])
 
+    def simulated(self, key: str) -> float | None:
+        """Return the same between the simulations, each with the profile of its kernel.
+
+        Parameters
+        ----------
+        key : str
+            Key of the measure.
+
+        Returns
+        -------
+        float or None
+        """
+        return relative(self.after.ours.means[key], self.before.ours.means[key])
+
 
 @dataclass(frozen=True, slots=True)
 class Shift:
@@ -63,6 +77,8 @@ class Shift:
     limit : float
     cause : Cause or None
         The cause, if one is listed.
+    profile : Profile or None
+        That of the later kernel, if the earlier one has another.
     switched : float or None
         What the cause's experiment changes in the simulation, as a relative difference.
     spread : float or None
@@ -73,6 +89,7 @@ class Shift:
     key: str
     limit: float
     cause: Cause | None = None
+    profile: Profile | None = None
     switched: float | None = None
     spread: float | None = None
 
@@ -84,9 +101,17 @@ class Shift:
     @property
     def isolated(self) -> bool:
         """Whether the experiment makes at least half of the change, and leaves less than the limit."""
-        if self.switched is None:
+        return self._is_made_by(self.switched)
+
+    @property
+    def modelled(self) -> bool:
+        """Whether the profiles make at least half of the change in the simulation, and leave less than the limit."""
+        return self.profile is not None and self._is_made_by(self.change.simulated(self.key))
+
+    def _is_made_by(self, simulated: float | None) -> bool:
+        if simulated is None:
             return False
-        rest = (1 + self.share) / (1 + self.switched) - 1
+        rest = (1 + self.share) / (1 + simulated) - 1
         return abs(rest) <= min(self.limit, abs(self.share) / 2)
 
     @property
@@ -96,8 +121,8 @@ class Shift:
 
     @property
     def unexplained(self) -> bool:
-        """Whether neither an experiment nor small changes account for it."""
-        return not (self.isolated or self.in_spread)
+        """Whether neither the profiles, nor an experiment, nor small changes account for it."""
+        return not (self.modelled or self.isolated or self.in_spread)
 
 
 def between(found: Sequence[Pair], names: Sequence[str]) -> tuple[Change, ...]:
@@ -141,16 +166,31 @@ def explain(description: Description, changes: Sequence[Change], kernels: Kernel
     """
     limit = description.change
     shifts = [
-        Shift(one, key, limit, cause_of(description.changes, one.after.variant, one.after.scenario, one.after.kernel))
+        Shift(
+            one,
+            key,
+            limit,
+            cause_of(description.changes, one.after.variant, one.after.scenario, one.after.kernel),
+            _profile(description, one),
+        )
         for one in changes
         for key in JUDGED
         if abs(one.share(key) or 0.0) > limit
     ]
-    switched = _switched(description, [one for one in shifts if one.cause is not None], kernels, means.part(0.0, 0.5))
+    open_ones = [one for one in shifts if one.cause is not None and not one.modelled]
+    switched = _switched(description, open_ones, kernels, means.part(0.0, 0.5))
     shifts = [replace(one, switched=switched.get((id(one.change), one.key))) for one in shifts]
-    rest = {(one.change.after.variant, one.change.after.scenario) for one in shifts if not one.isolated}
-    runs = small_changes(description, rest, kernels, means.part(0.5, 0.5))
-    return tuple(one if one.isolated else replace(one, spread=_spread(one, runs)) for one in shifts)
+    rest = [one for one in shifts if not (one.modelled or one.isolated)]
+    places = {(one.change.before.variant, one.change.before.scenario, one.change.before.kernel) for one in rest}
+    runs = small_changes(description, places, kernels, means.part(0.5, 0.5))
+    return tuple(
+        one if one.modelled or one.isolated else replace(one, spread=_spread(one, runs)) for one in shifts
+    )
+
+
+def _profile(description: Description, change: Change) -> Profile | None:
+    later = description.profile(change.after.kernel)
+    return None if later == description.profile(change.before.kernel) else later
 
 
 def _switched(
@@ -162,7 +202,8 @@ def _switched(
         pair = one.change.before
         experiment = description.experiment(one.cause.experiment if one.cause is not None else "")
         place = description.variant(pair.variant), description.scene(pair.scenario)
-        points.append((Point(*place, SIMULATED, {**experiment.both, **experiment.simulated}), pair.starts))
+        profile = description.profile(pair.kernel).settings
+        points.append((Point(*place, SIMULATED, {**profile, **experiment.both, **experiment.simulated}), pair.starts))
     made = execute.run(points, kernels, means, "experiments on kernels")
     effects = {}
     for one, records in zip(shifts, made, strict=True):
@@ -176,12 +217,19 @@ def _switched(
 def _spread(shift: Shift, runs: Places) -> float | None:
     """Return how far small changes move two means apart, relative to the earlier kernel's."""
     pair = shift.change.before
-    values = values_of(runs, pair.variant, pair.scenario, pair.flow, shift.key)
+    values = values_of(runs, pair, shift.key)
     reference = pair.theirs.means[shift.key]
     if len(values) < 2 or not reference:
         return None
     # Small changes move both kernels: the deviation of a difference is the square root of two larger.
     return math.sqrt(2) * spread(values, pair.starts) / reference
+
+
+def why(shift: Shift) -> str | None:
+    """Return the cause of a change in a sentence; ``None`` if none is isolated."""
+    if shift.profile is not None and shift.modelled:
+        return shift.profile.why
+    return shift.cause.why if shift.cause is not None and shift.isolated else None
 
 
 def to_json(shift: Shift) -> dict[str, Any]:
@@ -195,7 +243,9 @@ def to_json(shift: Shift) -> dict[str, Any]:
         "to": pair.kernel,
         "measure": shift.key,
         "change": shift.share,
-        "cause": shift.cause.why if shift.cause is not None and shift.isolated else None,
+        "simulated": shift.change.simulated(shift.key),
+        "cause": why(shift),
+        "modelled": shift.modelled,
         "isolated": shift.isolated,
         "spread": shift.spread,
         "in_spread": shift.in_spread,

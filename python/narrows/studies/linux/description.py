@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -93,6 +94,25 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True)
+class Profile:
+    """What a simulation takes to follow a version of Linux.
+
+    Attributes
+    ----------
+    since : str
+        The first release that it stands for: ``6.6``.
+    settings : mapping
+        Settings of the simulation, by path.
+    why : str
+        What changed in that version, in a sentence.
+    """
+
+    since: str
+    settings: Mapping[str, Override]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Experiment:
     """One thing that is changed, on one side or on both.
 
@@ -159,6 +179,8 @@ class Description:
         Of differences between Narrows and Linux.
     changes : tuple of Cause
         Of differences between kernels; ``kernels`` names the later one.
+    profiles : tuple of Profile
+        From the earliest version on.
     targets : mapping
         Largest median of the relative difference, by key of the measure.
     cell, change : float
@@ -172,6 +194,7 @@ class Description:
     experiments: tuple[Experiment, ...] = ()
     causes: tuple[Cause, ...] = ()
     changes: tuple[Cause, ...] = ()
+    profiles: tuple[Profile, ...] = ()
     targets: Mapping[str, float] = field(default_factory=dict)
     cell: float = 0.15
     change: float = 0.05
@@ -188,6 +211,22 @@ class Description:
     def experiment(self, name: str) -> Experiment:
         """Return the experiment of a name."""
         return next(one for one in self.experiments if one.name == name)
+
+    def profile(self, kernel: str) -> Profile:
+        """Return the profile of a kernel.
+
+        Parameters
+        ----------
+        kernel : str
+            Its release, or the first numbers of it.
+
+        Returns
+        -------
+        Profile
+            The latest that is not later than the kernel; one without settings if there is none.
+        """
+        earlier = [one for one in self.profiles if _numbers(one.since) <= _numbers(kernel)]
+        return earlier[-1] if earlier else Profile("0.0", _NONE, "")
 
     def choose(
         self,
@@ -240,6 +279,17 @@ class Description:
 
 
 T = TypeVar("T", Scene, Variant)
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    """Return the first two numbers of a release.
+
+    Examples
+    --------
+    >>> _numbers("6.12.117+deb13-amd64")
+    (6, 12)
+    """
+    return tuple(int(one) for one in re.findall(r"\d+", release)[:2])
 
 
 def _chosen(option: str, known: Sequence[T], names: Iterable[str] | None, quick: bool) -> tuple[T, ...]:
@@ -317,6 +367,7 @@ def parse(text: str, folder: str) -> Description:
         experiments=tuple(Experiment(**one) for one in read.get("experiments", [])),
         causes=tuple(Cause(**one) for one in read.get("causes", [])),
         changes=tuple(Cause(**one) for one in read.get("changes", [])),
+        profiles=tuple(Profile(one["since"], one["set"], one["why"]) for one in read.get("profiles", [])),
         targets=read["targets"],
         cell=read["limits"]["cell"],
         change=read["limits"]["change"],

@@ -123,7 +123,10 @@ def explain(description: Description, found: Sequence[Pair], kernels: Kernels, m
     ]
     rest = [one for one in cells if not one.isolated]
     runs = small_changes(
-        description, {(one.pair.variant, one.pair.scenario) for one in rest}, kernels, means.part(0.7, 0.3)
+        description,
+        {(one.pair.variant, one.pair.scenario, one.pair.kernel) for one in rest},
+        kernels,
+        means.part(0.7, 0.3),
     )
     return tuple(one if one.isolated else _with_spread(one, runs) for one in cells)
 
@@ -138,7 +141,8 @@ def _measure(description: Description, far: Sequence[Pair], kernels: Kernels, me
     points = []
     for pair, _, one in chosen:
         place = description.variant(pair.variant), description.scene(pair.scenario)
-        points.append((Point(*place, SIMULATED, {**one.both, **one.simulated}), pair.starts))
+        profile = description.profile(pair.kernel).settings
+        points.append((Point(*place, SIMULATED, {**profile, **one.both, **one.simulated}), pair.starts))
         points.append((Point(*place, pair.kernel, one.both), pair.starts))
     made = execute.run(points, kernels, means, "experiments")
     return [
@@ -166,12 +170,12 @@ def cause_of(causes: Iterable[Cause], variant: str, scenario: str, kernel: str) 
     return next((one for one in causes if one.covers(variant, scenario, kernel)), None)
 
 
-Places = dict[tuple[str, str], tuple["Record", ...]]
-"""Simulated runs by variant and scenario."""
+Places = dict[tuple[str, str, str], tuple["Record", ...]]
+"""Simulated runs by variant, scenario, and kernel whose profile they have."""
 
 
 def small_changes(
-    description: Description, places: Iterable[tuple[str, str]], kernels: Kernels, means: Means
+    description: Description, places: Iterable[tuple[str, str, str]], kernels: Kernels, means: Means
 ) -> Places:
     """Simulate under `SPREAD_RUNS` seeds, each with starts and delays of hosts of its own.
 
@@ -179,53 +183,58 @@ def small_changes(
     ----------
     description : Description
     places : iterable of tuple
-        Variants and scenarios.
+        Variants, scenarios and kernels.
     kernels : Kernels
     means : Means
 
     Returns
     -------
     dict
-        Runs by variant and scenario.
+        Runs by variant, scenario and kernel.
     """
     wanted = sorted(places)
     points = []
-    for variant, scenario in wanted:
-        points.append((_shaken(Point(description.variant(variant), description.scene(scenario))), SPREAD_RUNS))
+    for variant, scenario, kernel in wanted:
+        profile = description.profile(kernel).settings
+        point = Point(description.variant(variant), description.scene(scenario), SIMULATED, profile)
+        points.append((_shaken(point), SPREAD_RUNS))
     return dict(zip(wanted, execute.run(points, kernels, means, "small changes"), strict=True))
 
 
 def _shaken(point: Point) -> Point:
     """Return a point with small changes that are drawn by seed."""
     starts = {} if point.scenario.resolved.start_jitter_ns > 0 else STARTS
-    shaken = replace(point, changed={**starts, **HOSTS})
+    shaken = replace(point, changed={**point.changed, **starts, **HOSTS})
     try:
         _ = shaken.scenario
     except ScenarioError:  # a scenario of the user's that is no dumbbell
-        return replace(point, changed=starts)
+        return replace(point, changed={**point.changed, **starts})
     return shaken
 
 
-def values_of(runs: Places, variant: str, scenario: str, flow: str, key: str) -> list[float]:
+def values_of(runs: Places, pair: Pair, key: str) -> list[float]:
     """Return the values of a measure in all runs.
 
     Parameters
     ----------
     runs : dict
         As `small_changes` returns them.
-    variant, scenario, flow, key : str
+    pair : Pair
+    key : str
+        Key of the measure.
 
     Returns
     -------
     list of float
     """
-    flows = [one for record in runs[variant, scenario] for one in record.flows if one.name == flow]
+    made = runs[pair.variant, pair.scenario, pair.kernel]
+    flows = [one for record in made for one in record.flows if one.name == pair.flow]
     return [value for one in flows if (value := one.values[key]) is not None]
 
 
 def _with_spread(cell: Cell, runs: Places) -> Cell:
     pair = cell.pair
-    values = values_of(runs, pair.variant, pair.scenario, pair.flow, cell.key)
+    values = values_of(runs, pair, cell.key)
     linux = pair.theirs.means[cell.key]
     if len(values) < 2 or not linux:
         return cell

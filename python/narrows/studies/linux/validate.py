@@ -215,15 +215,17 @@ def validate(
     for variant, scene in places:  # a refused scenario is reported before anything runs
         scene.scenario(variant)
     at_hand = Kernels([None] if kernels is None else list(dict.fromkeys(kernels)))
-    points = [
-        (Point(variant, scene, side), scene.starts)
-        for side in (SIMULATED, *at_hand.releases)
+    ours = [
+        (Point(variant, scene, SIMULATED, chosen.profile(name).settings), scene.starts)
+        for name in at_hand.releases
         for variant, scene in places
     ]
-    made = execute.run(points, at_hand, means)
-    compared, failures = _compared(points, made)
+    theirs = [(Point(variant, scene, name), scene.starts) for name in at_hand.releases for variant, scene in places]
+    made = execute.run([*ours, *theirs], at_hand, means)
+    simulated, measured = made[: len(ours)], made[len(ours) :]
+    compared, failures = _compared(theirs, simulated, measured)
     steps = changes.between(compared, list(at_hand.releases))
-    linux = [one for (point, _), runs in zip(points, made, strict=True) if point.side != SIMULATED for one in runs]
+    linux = [one for runs in measured for one in runs]
     found = [verdict(variant.name, name, compared) for name in at_hand.releases for variant in chosen.variants]
     return LinuxValidation(
         description=chosen,
@@ -235,7 +237,7 @@ def validate(
         shifts=() if quick else changes.explain(chosen, steps, at_hand, means),
         failures=failures,
         conditions=tuple(dict(one.conditions) for one in linux if one.conditions is not None),
-        doubts=_doubts(points, made),
+        doubts=_doubts(theirs, measured),
         runs=sum(one.failure is None for one in linux),
         seconds=round(sum(one.seconds for one in linux), 1),
         date=datetime.now(UTC).strftime("%Y-%m-%d"),
@@ -244,23 +246,18 @@ def validate(
 
 
 def _compared(
-    points: Sequence[tuple[Point, int]], made: Sequence[tuple[Record, ...]]
+    points: Sequence[tuple[Point, int]],
+    simulated: Sequence[tuple[Record, ...]],
+    measured: Sequence[tuple[Record, ...]],
 ) -> tuple[tuple[Pair, ...], tuple[Failure, ...]]:
     """Compare each point on Linux with the same point in the simulator."""
-    ours = {
-        (point.variant.name, point.scene.name): runs
-        for (point, _), runs in zip(points, made, strict=True)
-        if point.side == SIMULATED
-    }
     compared: list[Pair] = []
     failures: list[Failure] = []
-    for (point, _), runs in zip(points, made, strict=True):
+    for (point, _), ours, runs in zip(points, simulated, measured, strict=True):
         names = point.variant.name, point.scene.name
-        if point.side == SIMULATED:
-            continue
         failed = next((one.failure for one in runs if one.failure is not None), None)
         if failed is None:
-            compared += pairs(*names, point.side, ours[names], runs)
+            compared += pairs(*names, point.side, ours, runs)
         else:
             failures.append(Failure(*names, point.side, failed))
     return tuple(compared), tuple(failures)
