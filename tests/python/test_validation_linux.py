@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import narrows as nw
+from narrows import _core
 from narrows.base import bundled
 from narrows.base.errors import InputError, Interrupted, LiveError
 from narrows.cli import app
@@ -24,7 +25,6 @@ from narrows.studies.linux.description import Cause, Experiment
 if TYPE_CHECKING:
     from typer.testing import Result
 
-    from narrows import _core
     from narrows.model.scenario import Scenario
     from narrows.outcome import Run
 
@@ -206,6 +206,7 @@ def test_only_what_has_changed_runs_again(linux: dict[str, Any], tmp_path: Path)
     assert again.exit_code == 0, again.output
     assert len(linux["asked"]) == STARTS
     assert (tmp_path / "page.md").read_text(encoding="utf-8") == first
+    assert f"runs on Linux, by Narrows {_core.version()}, took" in first
     narrows("--cc", "reno,cubic", "--scenario", TWO, "-o", tmp_path / "page.md")
     assert [control for _, control, _, _ in linux["asked"]] == ["reno"] * STARTS + ["cubic"] * STARTS
 

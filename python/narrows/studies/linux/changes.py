@@ -183,9 +183,7 @@ def explain(description: Description, changes: Sequence[Change], kernels: Kernel
     rest = [one for one in shifts if not (one.modelled or one.isolated)]
     places = {(one.change.before.variant, one.change.before.scenario, one.change.before.kernel) for one in rest}
     runs = small_changes(description, places, kernels, means.part(0.5, 0.5))
-    return tuple(
-        one if one.modelled or one.isolated else replace(one, spread=_spread(one, runs)) for one in shifts
-    )
+    return tuple(one if one.modelled or one.isolated else replace(one, spread=_spread(one, runs)) for one in shifts)
 
 
 def _profile(description: Description, change: Change) -> Profile | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from narrows.studies.linux.record import Record, Trace
-
-CONFIDENCE: Final = 0.95
-"""Share of the differences that small changes alone give and that lie within the spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +227,7 @@ def verdict(variant: str, kernel: str, all_pairs: Iterable[Pair]) -> Verdict | N
 
 
 def spread(values: Sequence[float], runs: int) -> float:
-    """Return how far the mean of a few further runs is from the mean of these, in `CONFIDENCE` of all cases.
+    """Return how far the mean of a few further runs is from the mean of these, in 95 % of all cases.
 
     It is half of the prediction interval of a mean (Student), for runs that differ in small changes alone.
 
@@ -250,4 +247,4 @@ def spread(values: Sequence[float], runs: int) -> float:
     >>> round(spread([9.0, 10.0, 11.0, 10.0], 1), 2)
     2.91
     """
-    return further_mean(values, runs, CONFIDENCE)
+    return further_mean(values, runs)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from narrows.model.scenario import Override, Scenario
     from narrows.studies.linux.description import Scene, Variant
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Version of what is kept of a run; a new version invalidates kept runs."""
 
 SIMULATED: Final = "simulated"

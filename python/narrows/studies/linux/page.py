@@ -103,10 +103,12 @@ def text(validation: LinuxValidation, folder: str, drawn: set[str]) -> str:
 def _made(validation: LinuxValidation) -> str:
     return (
         f"Each variant of TCP runs in each scenario in Narrows {_core.version()} and on Linux in a virtual machine"
-        " whose clock counts instructions. Narrows follows each kernel's version (`tcp.kernel`). So the load of the computer does not affect the results, and a repeated run"
-        f" gives the same numbers. `{_command(validation)}` writes this page;"
+        " whose clock counts instructions. So the load of the computer does not affect the results, and a repeated run"
+        " gives the same numbers. Narrows follows each kernel's version (`tcp.kernel`)."
+        f" `{_command(validation)}` writes this page;"
         " `validation/README.md` explains how to add scenarios and causes."
-        f" The {validation.runs:,} runs on Linux took {clock(validation.seconds)} in all, each on one processor."
+        f" The {validation.runs:,} runs on Linux, by Narrows {', '.join(validation.versions)}, took"
+        f" {clock(validation.seconds)} in all, each on one processor."
     )
 
 

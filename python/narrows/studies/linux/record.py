@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from narrows import _core
 from narrows.metrics import NO_CWND
 from narrows.studies.comparison import measures
 from narrows.studies.comparison.measures import Measure
@@ -72,6 +73,8 @@ class Record:
         Reasons not to trust it.
     seconds : float
         Wall-clock time that it took, s.
+    version : str
+        Narrows' version that made it.
     failure : str or None
         Why it could not be run; then there are no flows.
     """
@@ -81,6 +84,7 @@ class Record:
     conditions: Mapping[str, Any] | None = None
     doubts: tuple[str, ...] = ()
     seconds: float = 0.0
+    version: str = ""
     failure: str | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -94,6 +98,7 @@ class Record:
             "conditions": None if self.conditions is None else dict(self.conditions),
             "doubts": list(self.doubts),
             "seconds": self.seconds,
+            "version": self.version,
         }
 
     @classmethod
@@ -105,6 +110,7 @@ class Record:
             conditions=row["conditions"],
             doubts=tuple(row["doubts"]),
             seconds=row["seconds"],
+            version=row["version"],
         )
 
 
@@ -145,6 +151,7 @@ def of(key: str, run: Run, seconds: float) -> Record:
         conditions=run.conditions,
         doubts=tuple(run.doubts),
         seconds=round(seconds, 2),
+        version=_core.version(),
     )
 
 

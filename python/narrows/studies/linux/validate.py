@@ -79,6 +79,8 @@ class LinuxValidation:
         Number of runs on Linux.
     seconds : float
         Wall-clock time of these runs when they were made, all together, s.
+    versions : tuple of str
+        Narrows' versions that made them: runs are kept until the guest's program, the kernel or the scenario changes.
     date : str
         Day of the validation (UTC).
     quick : bool
@@ -96,6 +98,7 @@ class LinuxValidation:
     doubts: tuple[str, ...]
     runs: int
     seconds: float
+    versions: tuple[str, ...]
     date: str
     quick: bool = False
 
@@ -126,6 +129,7 @@ class LinuxValidation:
             "unexplained": self.unexplained,
             "runs": self.runs,
             "seconds": self.seconds,
+            "versions": list(self.versions),
             "trusted": not self.doubts,
             "doubts": list(self.doubts),
             "variants": [
@@ -240,6 +244,7 @@ def validate(
         doubts=_doubts(theirs, measured),
         runs=sum(one.failure is None for one in linux),
         seconds=round(sum(one.seconds for one in linux), 1),
+        versions=tuple(dict.fromkeys(one.version for one in linux if one.version)),
         date=datetime.now(UTC).strftime("%Y-%m-%d"),
         quick=quick,
     )
