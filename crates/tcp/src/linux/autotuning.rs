@@ -13,10 +13,15 @@
 //!
 //! | | 6.1 | 6.12 | 7.2 |
 //! |---|---|---|---|
-//! | window of a memory | half (`net.ipv4.tcp_adv_win_scale = 1`) | payload by truesize of the peer's segments (`scaling_ratio`, since 6.6) | as 6.12 |
-//! | what was read | all | less what waits (`tcp_rcv_space_adjust`) | as 6.12 |
-//! | round-trip time below 1 ms | 1 ms | no sample by timestamps | no sample by timestamps, nor while data waits |
-//! | next memory | twice what was read, 16 segments, and twice the growth | as 6.1 | twice what was read, twice the growth (below 1 ms: by the round-trip time), and the span of what waits behind gaps (`tcp_rcvbuf_grow`) |
+//! | window of a memory | half (`tcp_adv_win_scale = 1`) | payload by truesize (`scaling_ratio`) | as 6.12 |
+//! | what was read | all | less what waits for the application | as 6.12 |
+//! | round-trip time below 1 ms | 1 ms | no sample by timestamps | as 6.12 |
+//! | while data waits | all samples | all samples | smaller samples only |
+//! | next memory | twice what was read, 16 segments, growth | as 6.1 | without the 16 segments |
+//! | data behind gaps | - | - | added to the memory |
+//!
+//! The growth is twice the sender's; in 7.2, below 1 ms, it is what was read by the round-trip time in milliseconds.
+//! Sources: `tcp_rcv_space_adjust`, `tcp_measure_rcv_mss` (since 6.6) and `tcp_rcvbuf_grow` (7.2).
 
 use narrows_settings::LinuxVersion;
 use narrows_units::{Duration, Instant};
@@ -301,8 +306,8 @@ impl Autotuning {
         (self.read_from, self.read_since) = (copied, now);
     }
 
-    /// Data behind a gap has arrived: in Linux 7.2 the memory grows with it, so that the sender can go on while the gap is
-    /// repaired.
+    /// Data behind a gap has arrived: in Linux 7.2 the memory grows with it, so that the sender can go on while the gap
+    /// is repaired.
     pub(crate) fn on_gap(&mut self, beyond: u64) {
         if self.version == LinuxVersion::V7_2 {
             self.resize(self.read, beyond);

@@ -143,9 +143,9 @@ def _step(own: Sequence[Change], shifts: Iterable[Shift]) -> list[str]:
 def _shifts(shifts: Sequence[Shift]) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for one in shifts:
-        told = why(one)
-        if told is not None:
-            names = reasons.setdefault(told, [])
+        reason = why(one)
+        if reason is not None:
+            names = reasons.setdefault(reason, [])
             if one.change.after.variant not in names:
                 names.append(one.change.after.variant)
     rows = [
