@@ -21,6 +21,7 @@ from narrows.outcome import Batch
 from narrows.studies.linux import description, experiments, overview, page, validate, write
 from narrows.studies.linux.compare import relative, spread
 from narrows.studies.linux.description import Cause, Experiment
+from narrows.studies.linux.experiments import FURTHER
 
 if TYPE_CHECKING:
     from typer.testing import Result
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 SCENARIO = "10m-40ms-1bdp"
 TWO = "10m-40ms-two"
+LOSS = "10m-60ms-loss"
 STARTS = next(scene.starts for scene in description.load().scenes if scene.name == TWO)
 SLOWER = {"topology.bottleneck.rate": "8 Mb/s"}
 
@@ -64,7 +66,7 @@ def linux(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             raise Interrupted(Batch(scenario=scenario, seed=seed, runs=()), 1)
         if control in settings["missing"]:
             raise LiveError(settings["missing"][control], "unsupported")
-        changed = settings["differ"].get(kernel.release, {})
+        changed = settings["differ"].get(kernel.release, {}) if seed <= settings.get("until seed", seed) else {}
         made = nw.run(scenario.with_overrides(changed), seed=seed)
         doubts = settings.get("doubts", [])
         return replace(made, conditions={"kernel": kernel.release, "trusted": not doubts, "doubts": doubts})
@@ -193,6 +195,22 @@ def test_an_experiment_without_effect_isolates_nothing(linux: dict[str, Any], mo
     made = validate(["reno"], [SCENARIO])
     assert made.unexplained == len(made.cells) > 0
     assert "| nagle: +" in page.text(made, "linux", set())
+
+
+def test_a_difference_that_further_seeds_do_not_show_is_the_choice_of_seeds(linux: dict[str, Any]) -> None:
+    linux["differ"]["6.1.0-56-amd64"] = {"topology.bottleneck.rate": "4 Mb/s"}
+    made = validate(["reno"], [LOSS])
+    assert made.unexplained == len(made.cells) > 0
+    assert {one.further.starts for one in made.cells if one.further is not None} == {3 * FURTHER}
+    assert "9 further seeds: +" in page.text(made, "linux", set())
+    linux["until seed"] = 3
+    made = validate(["reno"], [LOSS])
+    assert all(one.vanishes for one in made.cells)
+    assert len(made.cells) > 0 == made.unexplained
+    shown = page.text(made, "linux", set())
+    assert "### Not under further seeds" in shown
+    assert "### Unexplained" not in shown
+    assert json.loads(json.dumps(made.to_json()["cells"]))[0]["vanishes"] is True
 
 
 def test_only_what_has_changed_runs_again(linux: dict[str, Any], tmp_path: Path) -> None:

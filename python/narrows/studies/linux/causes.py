@@ -43,6 +43,7 @@ def _cells(validation: LinuxValidation) -> list[str]:
     parts = [f"## Differences beyond {percent(validation.description.cell)}"]
     isolated = [one for one in cells if one.isolated]
     inside = [one for one in cells if not one.isolated and one.in_spread]
+    gone = [one for one in cells if one.vanishes]
     rest = [one for one in cells if one.unexplained]
     if isolated:
         parts += ["### An experiment isolates the cause", *_isolated(isolated)]
@@ -58,6 +59,11 @@ def _cells(validation: LinuxValidation) -> list[str]:
             "small changes give",
         ]
         parts += ["### Within what small changes give", markdown.table(heads, rows)]
+    if gone:
+        rows = [[*_where(one), share(one.difference), str(one.pair.starts), *_anew(one)] for one in gone]
+        heads = ["variant", "flow", "Linux", "measure", "difference", "seeds", "under further seeds", "these"]
+        told = "Under other seeds than those that showed the difference it is within the limit, and at most half."
+        parts += ["### Not under further seeds", told, markdown.table(heads, rows)]
     if rest:
         rows = [
             [
@@ -78,9 +84,17 @@ def _where(cell: Cell) -> list[str]:
 
 
 def _tried(cell: Cell) -> str:
-    """Return the experiment that was tried without success."""
-    made = cell.measured
-    return "" if made is None else f"{made.experiment.name}: {share(made.after.difference(cell.key))}"
+    """Return what was tried without success."""
+    made, further = cell.measured, cell.further
+    tried = [] if made is None else [f"{made.experiment.name}: {share(made.after.difference(cell.key))}"]
+    if further is not None:
+        tried.append(f"{further.starts} further seeds: {share(further.difference(cell.key))}")
+    return "; ".join(tried)
+
+
+def _anew(cell: Cell) -> list[str]:
+    """Return the difference under further seeds, and their number."""
+    return ["", ""] if cell.further is None else [share(cell.further.difference(cell.key)), str(cell.further.starts)]
 
 
 def _isolated(cells: Sequence[Cell]) -> list[str]:

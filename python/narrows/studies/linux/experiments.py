@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 SPREAD_RUNS: Final = 30
 """Simulated runs that tell how much small changes alone change a cell."""
 
+FURTHER: Final = 3
+"""How many times the seeds of a scenario an unexplained cell gets further ones, on both sides."""
+
 STARTS: Final[Mapping[str, Any]] = {"start_jitter": "20 ms"}
 """Draws the starts of these runs, in a scenario that has fixed ones too."""
 
@@ -70,6 +73,10 @@ class Cell:
         Largest relative difference that small changes alone give; ``None`` if not measured.
     off : float or None
         Difference of the mean over runs with small changes from Linux, relative to Linux.
+    limit : float
+        Difference beyond which a cell needs a cause.
+    further : Pair or None
+        The same under further seeds; ``None`` if they were not run.
     """
 
     pair: Pair
@@ -77,6 +84,8 @@ class Cell:
     measured: Measured | None = None
     spread: float | None = None
     off: float | None = None
+    limit: float = 0.0
+    further: Pair | None = None
 
     @property
     def difference(self) -> float:
@@ -94,13 +103,21 @@ class Cell:
         return self.spread is not None and self.off is not None and abs(self.off) <= self.spread
 
     @property
+    def vanishes(self) -> bool:
+        """Whether the difference is within the limit, and at most half, under further seeds."""
+        now = None if self.further is None else self.further.difference(self.key)
+        return now is not None and abs(now) <= min(self.limit, abs(self.difference) / 2)
+
+    @property
     def unexplained(self) -> bool:
-        """Whether neither an experiment nor small changes account for it."""
-        return not (self.isolated or self.in_spread)
+        """Whether neither an experiment, nor small changes, nor the choice of seeds accounts for it."""
+        return not (self.isolated or self.in_spread or self.vanishes)
 
 
 def explain(description: Description, found: Sequence[Pair], kernels: Kernels, means: Means) -> tuple[Cell, ...]:
-    """Run the experiments that belong to differences beyond the limit, and measure what small changes give.
+    """Run the experiments that belong to differences beyond the limit, measure what small changes give, and try others.
+
+    Cells that are then unexplained run under further seeds, where their scenario has several.
 
     Parameters
     ----------
@@ -115,9 +132,9 @@ def explain(description: Description, found: Sequence[Pair], kernels: Kernels, m
         In the order of the pairs.
     """
     far = [one for one in found if one.beyond(description.cell)]
-    measured = _measure(description, far, kernels, means.part(0.0, 0.7))
+    measured = _measure(description, far, kernels, means.part(0.0, 0.4))
     cells = [
-        Cell(pair, key, next((one for one in measured if one.before is pair), None))
+        Cell(pair, key, next((one for one in measured if one.before is pair), None), limit=description.cell)
         for pair in far
         for key in pair.beyond(description.cell)
     ]
@@ -126,9 +143,33 @@ def explain(description: Description, found: Sequence[Pair], kernels: Kernels, m
         description,
         {(one.pair.variant, one.pair.scenario, one.pair.kernel) for one in rest},
         kernels,
-        means.part(0.7, 0.3),
+        means.part(0.4, 0.2),
     )
-    return tuple(one if one.isolated else _with_spread(one, runs) for one in cells)
+    cells = [one if one.isolated else _with_spread(one, runs) for one in cells]
+    return _further(description, cells, kernels, means.part(0.6, 0.4))
+
+
+def _further(description: Description, cells: Sequence[Cell], kernels: Kernels, means: Means) -> tuple[Cell, ...]:
+    """Run unexplained cells under further seeds."""
+    rest = [one.pair for one in cells if one.unexplained and one.pair.starts > 1]
+    pairs_of = {(one.variant, one.scenario, one.kernel): one for one in rest}
+    points = []
+    for pair in pairs_of.values():
+        place = description.variant(pair.variant), description.scene(pair.scenario)
+        seeds = pair.starts * (1 + FURTHER)
+        points.append((Point(*place, SIMULATED, description.profile(pair.kernel).settings), seeds))
+        points.append((Point(*place, pair.kernel), seeds))
+    made = execute.run(points, kernels, means, "further seeds")
+    runs = {
+        names: (made[2 * place][pair.starts :], made[2 * place + 1][pair.starts :])
+        for place, (names, pair) in enumerate(pairs_of.items())
+    }
+    return tuple(
+        replace(one, further=_same_flow(one.pair, *runs[one.pair.variant, one.pair.scenario, one.pair.kernel]))
+        if one.unexplained and one.pair.starts > 1
+        else one
+        for one in cells
+    )
 
 
 def _measure(description: Description, far: Sequence[Pair], kernels: Kernels, means: Means) -> list[Measured]:
@@ -257,5 +298,8 @@ def to_json(cell: Cell) -> dict[str, Any]:
         "isolated": cell.isolated,
         "spread": cell.spread,
         "in_spread": cell.in_spread,
+        "further_seeds": None if cell.further is None else cell.further.starts,
+        "with_further_seeds": None if cell.further is None else cell.further.difference(cell.key),
+        "vanishes": cell.vanishes,
         "unexplained": cell.unexplained,
     }
