@@ -83,6 +83,27 @@ def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Non
     return put
 
 
+HOST_TIME = """
+import ctypes
+class Time(ctypes.Structure):
+    _fields_ = [("seconds", ctypes.c_long), ("micros", ctypes.c_long)]
+def now():
+    time = Time()
+    ctypes.CDLL(None).gettimeofday(ctypes.byref(time), None)
+    return time.seconds * 1_000_000 + time.micros
+first = now()
+print(first // 1_000_000, now() - first)
+"""
+
+
+@pytest.mark.usefixtures("qemu")
+def test_the_library_counts_calls_in_place_of_the_host_s_time() -> None:
+    # QEMU sizes the emulated TLB by the host's time, and the guest's faults depend on it.
+    preload = {**os.environ, "LD_PRELOAD": str(guest.lockstep())}
+    shown = subprocess.run([sys.executable, "-c", HOST_TIME], env=preload, capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == ["1704067200", "50"]
+
+
 # The console is the file behind "-serial file:".
 CONSOLE = 'for word in "$@"; do case $word in file:*) console=${word#file:};; esac; done\n'
 

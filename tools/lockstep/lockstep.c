@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Lets one of QEMU's threads run at a time, so that a virtual machine with counted instructions repeats to the last bit.
+ * Lets one of QEMU's threads run at a time, and hides the host's time, so that a virtual machine with counted instructions
+ * repeats to the last bit.
  *
  * Why
  *   With -icount sleep=off the thread of the processor executes guest code, and the main loop advances the guest's clock while
@@ -25,6 +26,12 @@
  *   Every now and then they may go where they like for a moment: that is when the host's scheduler moves them off a processor
  *   that is busy.
  *
+ * Time
+ *   QEMU sizes the table of the emulated processor's TLB by how much of it was used in the last 100 ms of the host's time
+ *   (`tlb_mmu_resize_locked`, by gettimeofday). Linux leaves entries in a TLB that have become too strict, and handles the
+ *   fault if one is still there. So the size decides how often the guest faults, and the host's speed decides the size. Here
+ *   gettimeofday counts its calls instead, one for each flush of the TLB.
+ *
  * Use
  *   LD_PRELOAD=/path/to/lockstep.so qemu-system-x86_64 ..
  */
@@ -36,6 +43,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,6 +56,11 @@
 #define PATIENCE 1100
 #define YIELDS 100
 #define PAUSE_US 100
+
+/* What gettimeofday says first (2024-01-01, as the guest's clock), and what a call adds: 2000 flushes of the TLB make the
+ * 100 ms after which QEMU may make the table smaller. */
+#define FIRST_US 1704067200000000LL
+#define CALL_US 50
 
 static int (*real_poll)(struct pollfd *, nfds_t, int);
 static int (*real_ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
@@ -255,4 +268,16 @@ int pthread_mutex_lock(pthread_mutex_t *mutex)
 	done = real_lock(mutex);
 	take_with(mutex);
 	return done;
+}
+
+/* Each thread has a count of its own, so that the processor's does not depend on the others. */
+int gettimeofday(struct timeval *restrict time, void *restrict zone)
+{
+	static __thread long long calls;
+	long long now = FIRST_US + CALL_US * ++calls;
+
+	(void)zone;
+	time->tv_sec = now / 1000000;
+	time->tv_usec = now % 1000000;
+	return 0;
 }
