@@ -21,7 +21,7 @@ from narrows.outcome import Batch
 from narrows.studies.linux import description, experiments, overview, page, validate, write
 from narrows.studies.linux.compare import relative, spread
 from narrows.studies.linux.description import Cause, Experiment
-from narrows.studies.linux.experiments import FURTHER
+from narrows.studies.linux.experiments import FEWEST, FURTHER
 
 if TYPE_CHECKING:
     from typer.testing import Result
@@ -211,6 +211,24 @@ def test_a_difference_that_further_seeds_do_not_show_is_the_choice_of_seeds(linu
     assert "### Not under further seeds" in shown
     assert "### Unexplained" not in shown
     assert json.loads(json.dumps(made.to_json()["cells"]))[0]["vanishes"] is True
+
+
+def test_a_change_between_kernels_that_further_seeds_do_not_show_is_the_choice_of_seeds(linux: dict[str, Any]) -> None:
+    linux["differ"]["6.12.9-amd64"] = {"topology.bottleneck.rate": "4 Mb/s"}
+    made = validate(["reno"], [LOSS], kernels=["6.1", "6.12"])
+    assert all(one.unexplained and one.further is not None for one in made.shifts)
+    assert "**unexplained** (−" in page.text(made, "linux", set())
+    linux["until seed"] = 3
+    made = validate(["reno"], [LOSS], kernels=["6.1", "6.12"])
+    assert all(one.vanishes for one in made.shifts)
+    assert len(made.shifts) > 0
+    assert "the seeds (" in page.text(made, "linux", set())
+    # Where all starts are fixed, others are drawn.
+    linux["asked"].clear()
+    linux["until seed"] = 1
+    made = validate(["reno"], [SCENARIO], kernels=["6.1", "6.12"])
+    assert all(one.vanishes for one in made.shifts)
+    assert {seed for *_, release, seed in linux["asked"] if release == "6.12.9-amd64"} == set(range(1, 2 + FEWEST))
 
 
 def test_only_what_has_changed_runs_again(linux: dict[str, Any], tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from narrows.studies.linux.words import TITLES, percent, share
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from narrows.stats.runs import Estimate
     from narrows.studies.linux.changes import Change, Shift
     from narrows.studies.linux.experiments import Cell, Measured
     from narrows.studies.linux.validate import LinuxValidation
@@ -119,7 +120,8 @@ def _kernels(validation: LinuxValidation) -> list[str]:
         "Linux against Linux: the later kernel relative to the earlier one, for each flow. The columns have the median"
         f" of the absolute change, and how many of the cells changed by more than {limit}: as in Narrows, where the"
         " profile of the later version (`tcp.kernel`) makes at least half of the change; by a cause that an experiment"
-        " isolates; by small changes alone; and unexplained.",
+        " isolates; by small changes alone, or only under the seeds that were compared (under others at most half, and"
+        f" either within {limit} or no more than chance, by Welch's interval of 95 %); and unexplained.",
     ]
     rows = []
     for variant in validation.description.variants:
@@ -131,7 +133,7 @@ def _kernels(validation: LinuxValidation) -> list[str]:
             ]
             if own:
                 rows.append([variant.name, f"{earlier} to {later}", *_step(own, validation.shifts)])
-    heads = ["variant", "kernels", "throughput", "RTT", "cwnd", "as in Narrows", "isolated", "small changes"]
+    heads = ["variant", "kernels", "throughput", "RTT", "cwnd", "as in Narrows", "isolated", "chance"]
     heads.append("unexplained")
     parts.append(markdown.table(heads, rows))
     if validation.shifts:
@@ -149,7 +151,7 @@ def _step(own: Sequence[Change], shifts: Iterable[Shift]) -> list[str]:
         *medians,
         str(sum(one.modelled for one in far)),
         str(sum(one.isolated and not one.modelled for one in far)),
-        str(sum(one.in_spread and not (one.modelled or one.isolated) for one in far)),
+        str(sum(not (one.modelled or one.isolated or one.unexplained) for one in far)),
         str(sum(one.unexplained for one in far)),
     ]
 
@@ -184,4 +186,12 @@ def _cause(shift: Shift) -> str:
         return "as in Narrows"
     if shift.isolated:
         return "isolated"
-    return "small changes" if shift.in_spread else "**unexplained**"
+    if shift.in_spread:
+        return "small changes"
+    told = "" if shift.further is None else f" ({_interval(shift.further)} under further seeds)"
+    return f"the seeds{told}" if shift.vanishes else f"**unexplained**{told}"
+
+
+def _interval(found: Estimate) -> str:
+    """Return a change with half of its interval."""
+    return f"{share(found.mean / 100)} ± {percent(found.half_width / 100)}"

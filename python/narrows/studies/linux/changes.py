@@ -7,16 +7,18 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from narrows.stats.welch import welch_difference
 from narrows.studies.linux import execute
 from narrows.studies.linux.compare import Side, relative, spread
 from narrows.studies.linux.description import JUDGED
 from narrows.studies.linux.execute import SIMULATED, Point
-from narrows.studies.linux.experiments import cause_of, small_changes, values_of
+from narrows.studies.linux.experiments import cause_of, further_seeds, small_changes, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from narrows.execution.means import Means
+    from narrows.stats.runs import Estimate
     from narrows.studies.linux.compare import Pair
     from narrows.studies.linux.description import Cause, Description, Profile
     from narrows.studies.linux.execute import Kernels
@@ -83,6 +85,8 @@ class Shift:
         What the cause's experiment changes in the simulation, as a relative difference.
     spread : float or None
         Largest change that small changes alone give, relative to the earlier kernel; ``None`` if not measured.
+    further : Estimate or None
+        The change under further seeds, in per cent; ``None`` if they were not run.
     """
 
     change: Change
@@ -92,6 +96,7 @@ class Shift:
     profile: Profile | None = None
     switched: float | None = None
     spread: float | None = None
+    further: Estimate | None = None
 
     @property
     def share(self) -> float:
@@ -120,9 +125,18 @@ class Shift:
         return self.spread is not None and abs(self.share) <= self.spread
 
     @property
+    def vanishes(self) -> bool:
+        """Whether the change is at most half under further seeds, and there within the limit or no more than chance."""
+        found = self.further
+        if found is None:
+            return False
+        within = abs(found.mean) <= 100 * self.limit or found.low <= 0.0 <= found.high
+        return within and abs(found.mean) <= 100 * abs(self.share) / 2
+
+    @property
     def unexplained(self) -> bool:
-        """Whether neither the profiles, nor an experiment, nor small changes account for it."""
-        return not (self.modelled or self.isolated or self.in_spread)
+        """Whether neither the profiles, nor an experiment, small changes or the choice of seeds account for it."""
+        return not (self.modelled or self.isolated or self.in_spread or self.vanishes)
 
 
 def between(found: Sequence[Pair], names: Sequence[str]) -> tuple[Change, ...]:
@@ -178,12 +192,29 @@ def explain(description: Description, changes: Sequence[Change], kernels: Kernel
         if abs(one.share(key) or 0.0) > limit
     ]
     open_ones = [one for one in shifts if one.cause is not None and not one.modelled]
-    switched = _switched(description, open_ones, kernels, means.part(0.0, 0.5))
+    switched = _switched(description, open_ones, kernels, means.part(0.0, 0.3))
     shifts = [replace(one, switched=switched.get((id(one.change), one.key))) for one in shifts]
     rest = [one for one in shifts if not (one.modelled or one.isolated)]
     places = {(one.change.before.variant, one.change.before.scenario, one.change.before.kernel) for one in rest}
-    runs = small_changes(description, places, kernels, means.part(0.5, 0.5))
-    return tuple(one if one.modelled or one.isolated else replace(one, spread=_spread(one, runs)) for one in shifts)
+    runs = small_changes(description, places, kernels, means.part(0.3, 0.2))
+    shifts = [one if one.modelled or one.isolated else replace(one, spread=_spread(one, runs)) for one in shifts]
+    return _further(description, shifts, kernels, means.part(0.5, 0.5))
+
+
+def _further(description: Description, shifts: Sequence[Shift], kernels: Kernels, means: Means) -> tuple[Shift, ...]:
+    """Run unexplained changes under further seeds, on both kernels."""
+    pairs = [pair for one in shifts if one.unexplained for pair in (one.change.before, one.change.after)]
+    places = {(one.variant, one.scenario, one.kernel): one.starts for one in pairs}
+    runs = further_seeds(description, places, kernels, means)
+
+    def values(pair: Pair, key: str) -> list[float | None]:
+        made = runs[pair.variant, pair.scenario, pair.kernel][1]
+        return [flow.values[key] for record in made for flow in record.flows if flow.name == pair.flow]
+
+    def anew(one: Shift) -> Estimate:
+        return welch_difference(values(one.change.before, one.key), values(one.change.after, one.key)).percent
+
+    return tuple(replace(one, further=anew(one)) if one.unexplained else one for one in shifts)
 
 
 def _profile(description: Description, change: Change) -> Profile | None:
@@ -247,5 +278,7 @@ def to_json(shift: Shift) -> dict[str, Any]:
         "isolated": shift.isolated,
         "spread": shift.spread,
         "in_spread": shift.in_spread,
+        "with_further_seeds": None if shift.further is None else shift.further.mean / 100,
+        "vanishes": shift.vanishes,
         "unexplained": shift.unexplained,
     }

@@ -25,6 +25,9 @@ SPREAD_RUNS: Final = 30
 FURTHER: Final = 3
 """How many times the seeds of a scenario an unexplained cell gets further ones, on both sides."""
 
+FEWEST: Final = 5
+"""How many at least."""
+
 STARTS: Final[Mapping[str, Any]] = {"start_jitter": "20 ms"}
 """Draws the starts of these runs, in a scenario that has fixed ones too."""
 
@@ -117,7 +120,7 @@ class Cell:
 def explain(description: Description, found: Sequence[Pair], kernels: Kernels, means: Means) -> tuple[Cell, ...]:
     """Run the experiments that belong to differences beyond the limit, measure what small changes give, and try others.
 
-    Cells that are then unexplained run under further seeds, where their scenario has several.
+    Cells that are then unexplained run under further seeds.
 
     Parameters
     ----------
@@ -151,25 +154,48 @@ def explain(description: Description, found: Sequence[Pair], kernels: Kernels, m
 
 def _further(description: Description, cells: Sequence[Cell], kernels: Kernels, means: Means) -> tuple[Cell, ...]:
     """Run unexplained cells under further seeds."""
-    rest = [one.pair for one in cells if one.unexplained and one.pair.starts > 1]
-    pairs_of = {(one.variant, one.scenario, one.kernel): one for one in rest}
-    points = []
-    for pair in pairs_of.values():
-        place = description.variant(pair.variant), description.scene(pair.scenario)
-        seeds = pair.starts * (1 + FURTHER)
-        points.append((Point(*place, SIMULATED, description.profile(pair.kernel).settings), seeds))
-        points.append((Point(*place, pair.kernel), seeds))
-    made = execute.run(points, kernels, means, "further seeds")
-    runs = {
-        names: (made[2 * place][pair.starts :], made[2 * place + 1][pair.starts :])
-        for place, (names, pair) in enumerate(pairs_of.items())
-    }
+    rest = [one.pair for one in cells if one.unexplained]
+    places = {(one.variant, one.scenario, one.kernel): one.starts for one in rest}
+    runs = further_seeds(description, places, kernels, means)
     return tuple(
         replace(one, further=_same_flow(one.pair, *runs[one.pair.variant, one.pair.scenario, one.pair.kernel]))
-        if one.unexplained and one.pair.starts > 1
+        if one.unexplained
         else one
         for one in cells
     )
+
+
+def further_seeds(
+    description: Description, places: Mapping[tuple[str, str, str], int], kernels: Kernels, means: Means
+) -> dict[tuple[str, str, str], tuple[tuple[Record, ...], tuple[Record, ...]]]:
+    """Run both sides under seeds that were not compared; where all starts are fixed, with starts that are drawn.
+
+    Parameters
+    ----------
+    description : Description
+    places : mapping
+        Number of seeds that were compared, by variant, scenario and kernel.
+    kernels : Kernels
+    means : Means
+
+    Returns
+    -------
+    dict
+        Simulated runs and those on Linux by place.
+    """
+    points = []
+    for (variant, scenario, kernel), starts in places.items():
+        plain = Point(description.variant(variant), description.scene(scenario), kernel)
+        changed = {} if plain.scenario.resolved.start_jitter_ns > 0 else STARTS
+        seeds = starts + max(FURTHER * starts, FEWEST)
+        ours = {**description.profile(kernel).settings, **changed}
+        points.append((replace(plain, side=SIMULATED, changed=ours), seeds))
+        points.append((replace(plain, changed=changed), seeds))
+    made = execute.run(points, kernels, means, "further seeds")
+    return {
+        names: (made[2 * place][starts:], made[2 * place + 1][starts:])
+        for place, (names, starts) in enumerate(places.items())
+    }
 
 
 def _measure(description: Description, far: Sequence[Pair], kernels: Kernels, means: Means) -> list[Measured]:

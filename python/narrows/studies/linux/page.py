@@ -11,7 +11,7 @@ from narrows.report import markdown, style
 from narrows.report.render import write_text
 from narrows.studies.linux import causes, figures
 from narrows.studies.linux.description import JUDGED, load
-from narrows.studies.linux.experiments import FURTHER, SPREAD_RUNS
+from narrows.studies.linux.experiments import FEWEST, FURTHER, SPREAD_RUNS
 from narrows.studies.linux.words import TITLES, percent, share
 from narrows.studies.validation.compare import AVERAGED_S
 from narrows.studies.validation.figures import draw
@@ -144,9 +144,11 @@ def _headline(validation: LinuxValidation) -> str:
     if validation.cells:
         isolated = sum(one.isolated for one in validation.cells)
         inside = sum(one.in_spread and not one.isolated for one in validation.cells)
+        gone = sum(one.vanishes for one in validation.cells)
+        rest = f"{validation.unexplained} are **unexplained**" if validation.unexplained else "none is unexplained"
         told.append(
-            f"For {isolated} an experiment isolates the cause, {inside} are within what small changes give, and"
-            f" {validation.unexplained} are {'**unexplained**' if validation.unexplained else 'unexplained'}."
+            f"For {isolated} an experiment isolates the cause, {inside} are within what small changes give, {gone} are"
+            f" not there under further seeds, and {rest}."
         )
     return " ".join(told)
 
@@ -182,9 +184,10 @@ def _explained(validation: LinuxValidation) -> str:
         f" target. A cell beyond {percent(validation.description.cell)} is explained by an experiment that changes one"
         " thing and at least halves the difference, to within that limit; or by small changes, if Linux lies within"
         f" the 95 % prediction interval of {SPREAD_RUNS} simulated runs whose starts differ by up to 20 ms and whose"
-        f" ACKs are up to 20 µs early or late; or by the choice of seeds, if under {FURTHER} times as many others the"
-        " difference is at most half, and within that limit. Hosts take no time in a simulation. Where packets meet a"
-        " queue that is full but for one place, microseconds decide which of them is lost."
+        f" ACKs are up to 20 µs early or late; or by the choice of seeds, if under others ({FURTHER} times as many,"
+        f" {FEWEST} at least) the difference is at most half, and within that limit. Hosts take no time in a"
+        " simulation. Where packets meet a queue that is full but for one place, microseconds decide which of them is"
+        " lost."
     )
 
 
