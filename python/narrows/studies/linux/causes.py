@@ -185,7 +185,7 @@ def _cause(shift: Shift) -> str:
     if shift.modelled:
         return "as in Narrows"
     if shift.isolated:
-        return "isolated"
+        return "isolated" if shift.without is None else f"isolated ({share(shift.without)} with the experiment)"
     if shift.in_spread:
         return "small changes"
     told = "" if shift.further is None else f" ({_interval(shift.further)} under further seeds)"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from narrows.execution.means import Means
     from narrows.stats.runs import Estimate
     from narrows.studies.linux.compare import Pair
-    from narrows.studies.linux.description import Cause, Description, Profile
+    from narrows.studies.linux.description import Cause, Description, Experiment, Profile
     from narrows.studies.linux.execute import Kernels
     from narrows.studies.linux.experiments import Places
 
@@ -83,6 +83,8 @@ class Shift:
         That of the later kernel, if the earlier one has another.
     switched : float or None
         What the cause's experiment changes in the simulation, as a relative difference.
+    without : float or None
+        The change on Linux where both kernels have what the experiment changes on both sides.
     spread : float or None
         Largest change that small changes alone give, relative to the earlier kernel; ``None`` if not measured.
     further : Estimate or None
@@ -95,6 +97,7 @@ class Shift:
     cause: Cause | None = None
     profile: Profile | None = None
     switched: float | None = None
+    without: float | None = None
     spread: float | None = None
     further: Estimate | None = None
 
@@ -105,8 +108,9 @@ class Shift:
 
     @property
     def isolated(self) -> bool:
-        """Whether the experiment makes at least half of the change, and leaves less than the limit."""
-        return self._is_made_by(self.switched)
+        """Whether the experiment makes or takes away at least half of the change, and leaves less than the limit."""
+        gone = self.without is not None and abs(self.without) <= min(self.limit, abs(self.share) / 2)
+        return gone or self._is_made_by(self.switched)
 
     @property
     def modelled(self) -> bool:
@@ -192,8 +196,12 @@ def explain(description: Description, changes: Sequence[Change], kernels: Kernel
         if abs(one.share(key) or 0.0) > limit
     ]
     open_ones = [one for one in shifts if one.cause is not None and not one.modelled]
-    switched = _switched(description, open_ones, kernels, means.part(0.0, 0.3))
-    shifts = [replace(one, switched=switched.get((id(one.change), one.key))) for one in shifts]
+    switched = _switched(description, open_ones, kernels, means.part(0.0, 0.1))
+    without = _without(description, open_ones, kernels, means.part(0.1, 0.2))
+    shifts = [
+        replace(one, switched=switched.get((id(one.change), one.key)), without=without.get((id(one.change), one.key)))
+        for one in shifts
+    ]
     rest = [one for one in shifts if not (one.modelled or one.isolated)]
     places = {(one.change.before.variant, one.change.before.scenario, one.change.before.kernel) for one in rest}
     runs = small_changes(description, places, kernels, means.part(0.3, 0.2))
@@ -225,11 +233,12 @@ def _profile(description: Description, change: Change) -> Profile | None:
 def _switched(
     description: Description, shifts: Sequence[Shift], kernels: Kernels, means: Means
 ) -> Mapping[tuple[int, str], float | None]:
-    """Simulate each shift with its experiment's change; return the effect by change and measure."""
+    """Simulate each shift with its experiment's change in the simulation; return the effect by change and measure."""
     points = []
+    shifts = [one for one in shifts if _experiment(description, one).simulated]
     for one in shifts:
         pair = one.change.before
-        experiment = description.experiment(one.cause.experiment if one.cause is not None else "")
+        experiment = _experiment(description, one)
         place = description.variant(pair.variant), description.scene(pair.scenario)
         profile = description.profile(pair.kernel).settings
         points.append((Point(*place, SIMULATED, {**profile, **experiment.both, **experiment.simulated}), pair.starts))
@@ -241,6 +250,29 @@ def _switched(
         turned = Side.of(records, flow).means[one.key]
         effects[id(one.change), one.key] = relative(turned, pair.ours.means[one.key])
     return effects
+
+
+def _experiment(description: Description, shift: Shift) -> Experiment:
+    return description.experiment(shift.cause.experiment if shift.cause is not None else "")
+
+
+def _without(
+    description: Description, shifts: Sequence[Shift], kernels: Kernels, means: Means
+) -> Mapping[tuple[int, str], float | None]:
+    """Run both kernels with what the experiment changes on both sides; return the change that is left."""
+    shifts = [one for one in shifts if not _experiment(description, one).simulated]
+    points = []
+    for one in shifts:
+        for pair in (one.change.before, one.change.after):
+            place = description.variant(pair.variant), description.scene(pair.scenario)
+            points.append((Point(*place, pair.kernel, _experiment(description, one).both), pair.starts))
+    made = execute.run(points, kernels, means, "experiments on both kernels")
+    left = {}
+    for at, one in enumerate(shifts):
+        flow = next(place for place, flow in enumerate(made[2 * at][0].flows) if flow.name == one.change.before.flow)
+        before, after = (Side.of(made[2 * at + side], flow).means[one.key] for side in (0, 1))
+        left[id(one.change), one.key] = relative(after, before)
+    return left
 
 
 def _spread(shift: Shift, runs: Places) -> float | None:
@@ -275,6 +307,7 @@ def to_json(shift: Shift) -> dict[str, Any]:
         "simulated": shift.change.simulated(shift.key),
         "cause": why(shift),
         "modelled": shift.modelled,
+        "with_experiment": shift.without,
         "isolated": shift.isolated,
         "spread": shift.spread,
         "in_spread": shift.in_spread,
