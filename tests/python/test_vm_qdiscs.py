@@ -109,6 +109,7 @@ def test_the_kernel_s_dualpi2_has_a_queue_for_each_class(dualpi2: Kernel) -> Non
         assert slow is not None
         # The path takes 40 ms, a packet 1.2 ms; PI2 aims at 15 ms. So each class is on its own side of the middle.
         assert fast < 40 + 15 / 2 < slow
+        assert slow - fast > 10
         assert sum(rate or 0 for rate in rates) > 8
         assert made.flows[0].lost_packets == 0
 

@@ -202,7 +202,7 @@ impl Episode {
         core::mem::take(&mut self.in_cwr)
     }
 
-    /// Ends the window of the last reduction, because a recovery has ended that answers an echo at once, as in Linux.
+    /// Ends the window of the last reduction when a recovery ends, so that the next echo reduces again, as in Linux.
     pub(crate) fn end_window(&mut self) {
         (self.reduced_until, self.in_cwr) = (MaybeOffset::NONE, false);
     }

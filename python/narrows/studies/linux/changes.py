@@ -114,8 +114,11 @@ class Shift:
 
     @property
     def modelled(self) -> bool:
-        """Whether the profiles make at least half of the change in the simulation, and leave less than the limit."""
-        return self.profile is not None and self._is_made_by(self.change.simulated(self.key))
+        """Whether the profiles make at least half of the change in the simulation, and leave less than the limit.
+
+        Not where small changes alone give such a change: both could then agree by chance.
+        """
+        return self.profile is not None and not self.in_spread and self._is_made_by(self.change.simulated(self.key))
 
     def _is_made_by(self, simulated: float | None) -> bool:
         if simulated is None:
@@ -202,10 +205,10 @@ def explain(description: Description, changes: Sequence[Change], kernels: Kernel
         replace(one, switched=switched.get((id(one.change), one.key)), without=without.get((id(one.change), one.key)))
         for one in shifts
     ]
-    rest = [one for one in shifts if not (one.modelled or one.isolated)]
+    rest = [one for one in shifts if not one.isolated]
     places = {(one.change.before.variant, one.change.before.scenario, one.change.before.kernel) for one in rest}
     runs = small_changes(description, places, kernels, means.part(0.3, 0.2))
-    shifts = [one if one.modelled or one.isolated else replace(one, spread=_spread(one, runs)) for one in shifts]
+    shifts = [one if one.isolated else replace(one, spread=_spread(one, runs)) for one in shifts]
     return _further(description, shifts, kernels, means.part(0.5, 0.5))
 
 
