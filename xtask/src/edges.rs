@@ -21,6 +21,7 @@ const TABLE: &[Row] = &[
     Row { name: "queue", rank: 2, ours: &["settings", "wire", "units", "rng"], outside: &[] },
     Row { name: "wifi", rank: 2, ours: &["wire", "units", "rng"], outside: &[] },
     Row { name: "scheme", rank: 3, ours: &["tcp", "queue", "cc", "settings", "wire", "units", "rng"], outside: &[] },
+    Row { name: "packetdrill", rank: 4, ours: &["wire", "units"], outside: &["pest", "pest_derive"] },
     Row {
         name: "fabric",
         rank: 5,
@@ -38,7 +39,19 @@ const TABLE: &[Row] = &[
     Row {
         name: "live",
         rank: 6,
-        ours: &["units", "rng", "settings", "wire", "cc", "samples", "scenario", "queue", "scheme", "fabric"],
+        ours: &[
+            "units",
+            "rng",
+            "settings",
+            "wire",
+            "cc",
+            "samples",
+            "scenario",
+            "queue",
+            "scheme",
+            "packetdrill",
+            "fabric",
+        ],
         outside: &[
             "libbpf-rs",
             "libbpf-sys",
@@ -52,7 +65,7 @@ const TABLE: &[Row] = &[
     Row {
         name: "py",
         rank: 7,
-        ours: &["sim", "live", "cc", "samples", "scenario", "units"],
+        ours: &["sim", "live", "packetdrill", "cc", "samples", "scenario", "units"],
         outside: &["libc", "pyo3"],
     },
 ];
