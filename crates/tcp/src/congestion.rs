@@ -51,6 +51,18 @@ impl Controller {
         self.clamp();
     }
 
+    /// SMSS changed while the connection lasts: the window keeps its number of segments, as Linux counts it.
+    pub(crate) fn on_smss(&mut self, before: u64, after: u64) {
+        self.min = Bytes::new(after);
+        self.max = self.max.max(self.min);
+        let scale = |bytes: Bytes| {
+            let scaled = u128::from(bytes.as_u64()) * u128::from(after) / u128::from(before.max(1));
+            Bytes::new(u64::try_from(scaled).unwrap_or(u64::MAX))
+        };
+        (self.win.cwnd, self.win.ssthresh) = (scale(self.win.cwnd), self.win.ssthresh.map(scale));
+        self.clamp();
+    }
+
     /// Starts the algorithm once the handshake's round-trip time is known.
     pub(crate) fn on_start(&mut self, path: &Path) {
         self.cc.on_start(path, &mut self.win);

@@ -86,6 +86,8 @@ pub(crate) struct Syn {
     pub(crate) retransmissions: u32,
     /// Last transmission.
     pub(crate) sent_at: Instant,
+    /// First transmission.
+    pub(crate) first_sent: Instant,
     /// Flags beside SYN and ACK.
     pub(crate) flags: TcpFlags,
     /// Options of the peer's SYN, once it arrived.

@@ -8,6 +8,7 @@ mod congestion;
 mod connection;
 mod ecn;
 mod episode;
+pub mod fastopen;
 mod handshake;
 mod linux;
 mod offset;
@@ -22,6 +23,7 @@ mod rtt;
 mod scoreboard;
 mod segment;
 mod sender;
+mod socket;
 mod stats;
 mod usage;
 
@@ -32,6 +34,7 @@ pub use narrows_settings::{
     Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RecoveryKind, Reduction, RtoConfig,
     RtoStyle,
 };
+pub use socket::{EcnOptions, Failure, Icmp, KeepAlive, MtuProbing, SocketOptions};
 pub use stats::{Info, State, Stats};
 
 #[cfg(test)]

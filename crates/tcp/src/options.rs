@@ -17,6 +17,8 @@ const COARSE_NANOS: u64 = 1_000_000;
 /// RFC's 24 days belong to its slowest tick. Half the circle of a 1 us clock is 35.8 minutes, and the rule must apply
 /// before that.
 const RECENT_EXPIRES: u32 = 1676;
+/// The same on a clock of milliseconds: 24 days (`TCP_PAWS_WRAP`).
+const RECENT_EXPIRES_COARSE: u32 = 1_931_190;
 
 /// Time in units of 2^30 ns (1.07 s), which keeps the state small.
 #[inline]
@@ -137,6 +139,35 @@ impl TimestampState {
     #[inline]
     pub(crate) fn is_old(&self, val: u32, now: Instant) -> bool {
         tick_before(val, self.recent) && !self.is_expired(now)
+    }
+
+    /// How far a TSval lies before TS.Recent, in ticks; negative after it.
+    pub(crate) fn behind(&self, val: u32) -> i32 {
+        self.recent.wrapping_sub(val) as i32
+    }
+
+    /// Whether a TSval lies more than `window` ticks before a TS.Recent that is valid. Zero is none: some systems send
+    /// it in SYNs (`tcp_paws_check`).
+    pub(crate) fn is_before(&self, val: u32, window: u32, now: Instant) -> bool {
+        let expires = if self.coarse { RECENT_EXPIRES_COARSE } else { RECENT_EXPIRES };
+        let expired = age_of(now).wrapping_sub(self.recent_at) >= expires;
+        self.behind(val) > window as i32 && !expired && self.recent != 0
+    }
+
+    /// Makes a TSval TS.Recent.
+    pub(crate) fn take(&mut self, val: u32, now: Instant) {
+        (self.recent, self.recent_at) = (val, age_of(now));
+    }
+
+    /// Ticks of the clock in a millisecond.
+    pub(crate) fn ticks_per_ms(&self) -> u64 {
+        COARSE_NANOS / self.tick_nanos()
+    }
+
+    /// Whether this end's clock showed `echo` between two times.
+    pub(crate) fn is_between(&self, echo: u32, from: Instant, to: Instant) -> bool {
+        let from = self.tick(from);
+        echo.wrapping_sub(from) <= self.tick(to).wrapping_sub(from)
     }
 
     /// Whether this TSval is not older than TS.Recent.

@@ -309,6 +309,37 @@ impl Receiver {
         self.ack_at
     }
 
+    /// The farthest right edge of the window ever advertised, as an offset.
+    pub(crate) fn limit(&self) -> u64 {
+        self.edge
+    }
+
+    /// The end of the highest data that waits behind a gap.
+    pub(crate) fn highest_end(&self) -> Option<i64> {
+        let waiting = self.waiting.as_ref().filter(|_| self.gap)?;
+        waiting.end().map(|end| end as i64)
+    }
+
+    /// Takes octets that were received before, from `offset` to `end`; reports them if `report`.
+    pub(crate) fn on_old(&mut self, offset: i64, end: i64, report: bool) -> Arrival {
+        if report && end > offset && end > 0 {
+            self.dsack = Some((offset.max(0) as u64, end as u64));
+        }
+        self.field = None;
+        self.ack_now = true;
+        Arrival::Duplicate
+    }
+
+    /// Bounds the window that is advertised (`TCP_WINDOW_CLAMP`).
+    pub(crate) fn set_clamp(&mut self, clamp: Option<Bytes>) {
+        if let Some(clamp) = clamp {
+            self.cap = Some(WindowCap { bytes: clamp, shrink: false });
+            self.field = None;
+        } else if self.cap.is_some() {
+            (self.cap, self.field) = (None, None);
+        }
+    }
+
     /// Makes an ACK due if the delayed-ACK timer has expired; `rto` is this end's retransmission timeout.
     pub(crate) fn on_timeout(&mut self, rto: Duration, now: Instant) {
         if now < self.ack_at {

@@ -107,6 +107,11 @@ impl Rto {
         }
     }
 
+    /// Ends the backoff: something new arrived.
+    pub(crate) fn end_backoff(&mut self) {
+        self.backoff = 0;
+    }
+
     /// Takes a valid round-trip time sample, which also ends the backoff.
     #[inline]
     pub(crate) fn on_sample(&mut self, rtt: Duration, context: &SampleContext) {

@@ -164,6 +164,18 @@ impl Sender {
         false
     }
 
+    /// Whether a segment at `offset` that acknowledges `ack` and offers `window` would change the window
+    /// (`tcp_may_update_window`).
+    pub(crate) fn would_move_window(&self, offset: i64, ack: u64, window: u64) -> bool {
+        ack > self.una || offset > self.wl1 || (offset == self.wl1 && window > self.edge.saturating_sub(self.una))
+    }
+
+    /// Largest window that the peer ever offered.
+    #[inline]
+    pub(crate) fn max_window(&self) -> u64 {
+        self.max_window
+    }
+
     /// The peer's window at SND.UNA.
     pub(crate) fn window(&self) -> u64 {
         self.edge.saturating_sub(self.una)

@@ -1,12 +1,14 @@
-//! TCP options (RFC 9293, section 3.1; RFC 2018; RFC 7323; RFC 9768): as values and as bytes.
+//! TCP options (RFC 9293, section 3.1; RFC 2018; RFC 7323; RFC 7413; RFC 9768): as values and as bytes.
 
 use crate::accecn::{ACCECN_0, ACCECN_1, AccEcn, padded_len};
+use crate::fast_open::{EXPERIMENT, FAST_OPEN, FastOpenCookie, MAGIC};
 use crate::field::{u8_at, u16_at, u32_at};
 use crate::{ParseError, Protocol};
 use narrows_units::SeqNum;
 
-/// The timestamps option (RFC 7323, section 3).
+/// The timestamps option (RFC 7323, section 3). Packed, so that a packet stays within two cache lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(Rust, packed(2))]
 pub struct Timestamps {
     /// TSval: the sender's clock. Narrows ticks it once a microsecond (RFC 7323 allows 1 ms to 1 s; Linux 6.7
     /// and later can use 1 us) unless the stack says otherwise.
@@ -33,19 +35,25 @@ impl Block {
 
 /// Up to four SACK blocks (RFC 2018), each `(left edge, right edge)`: the first byte held and the one after the last.
 ///
-/// With [`TcpOptions::set_accecn`] an AccECN option takes the room of the last two blocks: the two compete for the 40
-/// bytes of a header's options, and a packet of the engine is as small as it can be.
+/// With [`TcpOptions::set_accecn`] an AccECN option takes the room of the last block, and on a SYN a Fast Open option
+/// that of the first three: they compete for the 40 bytes of a header's options, and a packet of the engine is as small
+/// as it can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SackBlocks {
-    /// Number of blocks in the lowest three bits; of an AccECN option the number of counters in [`COUNTERS`],
+    /// Number of blocks in the lowest three bits, or with [`COOKIE`] the length of a Fast Open cookie, as
+    /// [`FastOpenCookie::into_parts`] has it; of an AccECN option the number of counters in [`COUNTERS`],
     /// [`ECT1_FIRST`] and [`ACCECN`].
     len: u8,
+    /// The last byte of an AccECN option's counters.
+    extra: u8,
     /// Zeros where there is neither a block nor a counter, so that derived equality compares what is there.
     blocks: [Block; 4],
 }
 
 /// Bits of [`SackBlocks`]'s length: the number of blocks.
 const BLOCKS: u8 = 0b0000_0111;
+/// Whether there is a Fast Open option, and so no block.
+const COOKIE: u8 = 0b0000_1000;
 /// The number of counters of the AccECN option.
 const COUNTERS: u8 = 0b0011_0000;
 /// Whether the AccECN option begins with ECT(1).
@@ -54,14 +62,17 @@ const ECT1_FIRST: u8 = 0b0100_0000;
 const ACCECN: u8 = 0b1000_0000;
 
 /// Blocks beside an AccECN option.
-const BLOCKS_BESIDE_ACCECN: usize = 2;
+const BLOCKS_BESIDE_ACCECN: usize = 3;
 
 impl SackBlocks {
     /// No block.
-    pub const EMPTY: Self = Self { len: 0, blocks: [Block::new(SeqNum::new(0), SeqNum::new(0)); 4] };
+    pub const EMPTY: Self = Self { len: 0, extra: 0, blocks: [Block::new(SeqNum::new(0), SeqNum::new(0)); 4] };
 
     /// Adds a block at the end; returns whether there was room.
     pub fn push(&mut self, left: SeqNum, right: SeqNum) -> bool {
+        if self.len & COOKIE != 0 {
+            return false;
+        }
         let room = if self.len & ACCECN == 0 { self.blocks.len() } else { BLOCKS_BESIDE_ACCECN };
         let Some(slot) = self.blocks.get_mut(..room).and_then(|slots| slots.get_mut(usize::from(self.len & BLOCKS)))
         else {
@@ -82,14 +93,14 @@ impl SackBlocks {
     #[inline]
     #[must_use]
     pub const fn len(&self) -> usize {
-        (self.len & BLOCKS) as usize
+        if self.len & COOKIE == 0 { (self.len & BLOCKS) as usize } else { 0 }
     }
 
     /// Whether there is no block.
     #[inline]
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.len & BLOCKS == 0
+        self.len() == 0
     }
 
     /// Removes all blocks and keeps an AccECN option.
@@ -101,25 +112,56 @@ impl SackBlocks {
         }
     }
 
-    /// The AccECN option in the room of the last two blocks.
+    /// The AccECN option in the room of the last block.
     fn accecn(&self) -> Option<AccEcn> {
         if self.len & ACCECN == 0 {
             return None;
         }
-        let [_, _, Block([a, b, c, d, e, f, g, h]), Block([i, ..])] = self.blocks;
+        let [_, _, _, Block([a, b, c, d, e, f, g, h])] = self.blocks;
         let len = (self.len & COUNTERS) >> COUNTERS.trailing_zeros();
-        Some(AccEcn::from_parts(self.len & ECT1_FIRST != 0, len, [a, b, c, d, e, f, g, h, i]))
+        Some(AccEcn::from_parts(self.len & ECT1_FIRST != 0, len, [a, b, c, d, e, f, g, h, self.extra]))
     }
 
-    /// Puts an AccECN option in the place of all but the first two blocks.
+    /// Puts an AccECN option in the place of the last block.
     fn set_accecn(&mut self, option: AccEcn) {
         let (ect1_first, [a, b, c, d, e, f, g, h, i]) = option.into_parts();
         let counters = (option.len() as u8) << COUNTERS.trailing_zeros();
         let order = if ect1_first { ECT1_FIRST } else { 0 };
-        self.len = self.len().min(BLOCKS_BESIDE_ACCECN) as u8 | counters | order | ACCECN;
-        let [_, _, third, fourth] = &mut self.blocks;
-        *third = Block([a, b, c, d, e, f, g, h]);
-        *fourth = Block([i, 0, 0, 0, 0, 0, 0, 0]);
+        let kept = if self.len & COOKIE == 0 {
+            self.len().min(BLOCKS_BESIDE_ACCECN) as u8
+        } else {
+            self.len & (COOKIE | BLOCKS)
+        };
+        self.len = kept | counters | order | ACCECN;
+        let [.., last] = &mut self.blocks;
+        (*last, self.extra) = (Block([a, b, c, d, e, f, g, h]), i);
+    }
+
+    /// The Fast Open option in the room of the first three blocks.
+    fn fast_open(&self) -> Option<FastOpenCookie> {
+        if self.len & COOKIE == 0 {
+            return None;
+        }
+        let [Block(low), Block(high), Block([experimental, ..]), _] = self.blocks;
+        Some(FastOpenCookie::from_parts(self.len & BLOCKS, [low, high], experimental != 0))
+    }
+
+    /// Puts a Fast Open option in the place of the first three blocks.
+    fn set_fast_open(&mut self, option: FastOpenCookie) {
+        let (len, [low, high]) = option.into_parts();
+        self.len = self.len & !BLOCKS | COOKIE | len;
+        let [first, second, third, last] = &mut self.blocks;
+        (*first, *second) = (Block(low), Block(high));
+        *third = Block([u8::from(option.is_experimental()), 0, 0, 0, 0, 0, 0, 0]);
+        if self.len & ACCECN == 0 {
+            *last = Block::default();
+        }
+    }
+
+    /// Length of the emitted Fast Open option with its NOPs, in bytes; zero if there is none.
+    #[inline]
+    fn fast_open_len(&self) -> usize {
+        if self.len & COOKIE == 0 { 0 } else { self.fast_open().map_or(0, |option| option.padded_len()) }
     }
 
     /// Length of the emitted AccECN option with its NOPs, in bytes; zero if there is none.
@@ -161,7 +203,7 @@ const ROOM: usize = 40;
 
 impl TcpOptions {
     /// Length of the emitted options in bytes, 0 to 40, padded to a multiple of four with NOPs in Linux's layout: 4 for
-    /// MSS, 12 for timestamps, 4 for window scale, 4 to 12 for AccECN, 4 + 8n for n SACK blocks. SACK permitted takes
+    /// MSS, 12 for timestamps, 4 to 12 for AccECN, 4 for window scale, 4 + 8n for n SACK blocks, 4 to 20 for Fast Open. SACK permitted takes
     /// the place of the two NOPs before timestamps; without timestamps it takes 4. SACK blocks that do not fit are left
     /// out, the last ones first.
     #[inline]
@@ -194,7 +236,7 @@ impl TcpOptions {
         if self.window_scale.is_some() {
             n += 4;
         }
-        n + self.sack.accecn_len()
+        n + self.sack.accecn_len() + self.sack.fast_open_len()
     }
 
     /// Number of SACK blocks that fit beside `rest` bytes of other options, which are never more than 32.
@@ -209,9 +251,20 @@ impl TcpOptions {
         self.sack.accecn()
     }
 
-    /// Sets the AccECN option. Beside it there are at most two SACK blocks; later ones are left out.
+    /// Sets the AccECN option. Beside it there are at most three SACK blocks; later ones are left out.
     pub fn set_accecn(&mut self, option: AccEcn) {
         self.sack.set_accecn(option);
+    }
+
+    /// The Fast Open option (RFC 7413, section 4.1.1).
+    #[must_use]
+    pub fn fast_open(&self) -> Option<FastOpenCookie> {
+        self.sack.fast_open()
+    }
+
+    /// Sets the Fast Open option, in the place of SACK blocks: it is sent on SYN only, which has none.
+    pub fn set_fast_open(&mut self, option: FastOpenCookie) {
+        self.sack.set_fast_open(option);
     }
 
     /// Whether all options fit into a header, so that none is left out.
@@ -226,22 +279,20 @@ impl TcpOptions {
             out.extend_from_slice(&[MSS, 4]);
             out.extend_from_slice(&mss.to_be_bytes());
         }
-        match (self.sack_permitted, self.timestamps.is_some()) {
-            (true, true) => out.extend_from_slice(&[SACK_PERMITTED, 2]),
-            (true, false) => out.extend_from_slice(&[NOP, NOP, SACK_PERMITTED, 2]),
-            (false, true) => out.extend_from_slice(&[NOP, NOP]),
-            (false, false) => {}
-        }
         if let Some(Timestamps { val, ecr }) = self.timestamps {
+            out.extend_from_slice(if self.sack_permitted { &[SACK_PERMITTED, 2] } else { &[NOP, NOP] });
             out.extend_from_slice(&[TIMESTAMPS, 10]);
             out.extend_from_slice(&val.to_be_bytes());
             out.extend_from_slice(&ecr.to_be_bytes());
         }
-        if let Some(shift) = self.window_scale {
-            out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, shift]);
-        }
         if let Some(option) = self.accecn() {
             option.emit_into(out);
+        }
+        if self.sack_permitted && self.timestamps.is_none() {
+            out.extend_from_slice(&[NOP, NOP, SACK_PERMITTED, 2]);
+        }
+        if let Some(shift) = self.window_scale {
+            out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, shift]);
         }
         let blocks = self.fitting_blocks(self.len_without_sack());
         if blocks > 0 {
@@ -251,6 +302,9 @@ impl TcpOptions {
                 out.extend_from_slice(&left.as_u32().to_be_bytes());
                 out.extend_from_slice(&right.as_u32().to_be_bytes());
             }
+        }
+        if let Some(option) = self.fast_open() {
+            option.emit_into(out);
         }
     }
 
@@ -307,9 +361,18 @@ impl TcpOptions {
             }
             (TIMESTAMPS, _) => return bad("10 bytes"),
             (ACCECN_0 | ACCECN_1, _) => self.set_accecn(AccEcn::parse(kind, option)),
+            (FAST_OPEN, _) => self.take_fast_open(option.get(2..), false),
+            (EXPERIMENT, 4..) if u16_at(option, 2) == MAGIC => self.take_fast_open(option.get(4..), true),
             _ => {}
         }
         Ok(())
+    }
+
+    /// Stores a Fast Open option with these bytes as cookie. RFC 7413, section 4.1.1, says to ignore other lengths.
+    fn take_fast_open(&mut self, cookie: Option<&[u8]>, experimental: bool) {
+        if let Some(option) = FastOpenCookie::new(cookie.unwrap_or_default(), experimental) {
+            self.set_fast_open(option);
+        }
     }
 }
 
@@ -362,23 +425,23 @@ mod tests {
     }
 
     #[test]
-    fn an_accecn_option_stands_beside_two_sack_blocks_at_most() {
+    fn an_accecn_option_stands_beside_three_sack_blocks_at_most() {
         let option = AccEcn::new(AccEcnOrder::Ect1First, &[1, 0x02_0000, 3]);
         let mut options = TcpOptions { sack: blocks(4), ..TcpOptions::default() };
         options.set_accecn(option);
-        assert_eq!((options.accecn(), options.sack.len(), options.len(), options.fits()), (Some(option), 2, 32, true));
+        assert_eq!((options.accecn(), options.sack.len(), options.len(), options.fits()), (Some(option), 3, 40, true));
         let bytes = emitted(&options);
         assert_eq!(bytes[..12], [174, 11, 0, 0, 1, 2, 0, 0, 0, 0, 3, 1]);
         assert_eq!(TcpOptions::parse(&bytes), Ok(options));
         assert!(!options.sack.push(SeqNum::new(0), SeqNum::new(1)), "no room");
         options.timestamps = Some(Timestamps { val: 1, ecr: 2 });
         assert_eq!((options.len(), options.fits()), (36, false), "one block beside timestamps");
-        assert!(options.sack.iter().eq(blocks(2).iter()), "counters are no blocks");
+        assert!(options.sack.iter().eq(blocks(3).iter()), "counters are no blocks");
         // In the other order, as other hosts may send them, both come through as well.
         let mut turned = bytes[12..].to_vec();
         turned.extend_from_slice(&bytes[..12]);
         let parsed = TcpOptions::parse(&turned).unwrap();
-        assert_eq!((parsed.accecn(), parsed.sack.len()), (Some(option), 2));
+        assert_eq!((parsed.accecn(), parsed.sack.len()), (Some(option), 3));
     }
 
     #[test]

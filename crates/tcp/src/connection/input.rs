@@ -12,8 +12,19 @@ impl Connection {
     pub fn handle_segment(&mut self, segment: &Packet, now: Instant) {
         let Some(tcp) = segment.tcp() else { return };
         self.stats.segments_received += Packets::new(1);
-        if !self.on_predicted(segment, tcp, now) {
+        let una = self.tx.una;
+        if self.on_predicted(segment, tcp, now) {
+            let progress = self.tx.una > una;
+            if let Some(socket) = &mut self.socket {
+                socket.on_ack(progress, now);
+            }
+        } else if self.socket.is_some() {
+            self.on_full(segment, tcp, now);
+        } else {
             self.on_any(segment, tcp, now);
+        }
+        if let Some(socket) = &mut self.socket {
+            socket.hold.on_event();
         }
     }
 
@@ -122,7 +133,7 @@ impl Connection {
     }
 
     #[inline]
-    fn count_data(&mut self, segment: &Packet) {
+    pub(super) fn count_data(&mut self, segment: &Packet) {
         if segment.payload_len > 0 {
             self.stats.data_segments_received += Packets::new(1);
             Feedback::count(segment, &mut self.stats);
@@ -131,7 +142,7 @@ impl Connection {
 
     /// Changes the state if our FIN is acknowledged.
     #[inline]
-    fn after_ack(&mut self, now: Instant) {
+    pub(super) fn after_ack(&mut self, now: Instant) {
         if !self.tx.fin_acked() {
             return;
         }
@@ -144,7 +155,7 @@ impl Connection {
     }
 
     #[inline]
-    fn on_payload(&mut self, segment: &Packet, tcp: &TcpRepr, offset: i64, fin: bool, now: Instant) {
+    pub(super) fn on_payload(&mut self, segment: &Packet, tcp: &TcpRepr, offset: i64, fin: bool, now: Instant) {
         self.count_data(segment);
         if matches!(self.state, State::CloseWait | State::Closing | State::LastAck | State::TimeWait | State::Closed) {
             // Nothing can follow the peer's FIN.
@@ -189,7 +200,7 @@ impl Connection {
         }
     }
 
-    fn enter_time_wait(&mut self, now: Instant) {
+    pub(super) fn enter_time_wait(&mut self, now: Instant) {
         self.state = State::TimeWait;
         self.timers.rto = Instant::NEVER;
         self.stop_persist();

@@ -14,21 +14,29 @@
 //! | `output.rs` | which segment leaves next, and its header |
 //! | `idle.rs` | what a sender does that cwnd or the application stops |
 //! | `timers.rs` | what happens when a timer expires |
+//! | `socket.rs` | what a socket asks of a full end: options, closing, errors, ICMP |
+//! | `full.rs` | segments at a full end, checked as Linux checks them |
+//! | `opening.rs` | the handshake of a full end, with Fast Open |
+//! | `vigil.rs` | a full end's probes, keep-alive, and when it gives up |
 //! | `check.rs` | invariants, for tests |
 
 mod ack;
 #[cfg(test)]
 mod check;
+mod full;
 mod idle;
 mod input;
 mod linux;
 mod open;
+mod opening;
 mod output;
 mod predicted;
 mod react;
 mod sacked;
+mod socket;
 mod timers;
 mod view;
+mod vigil;
 
 use crate::assist::{Agreement, Assist};
 use crate::congestion::{Controller, initial_window};
@@ -43,6 +51,7 @@ use crate::recovery::{self, Recovery};
 use crate::rto::Rto;
 use crate::rtt::Rtt;
 use crate::sender::Sender;
+use crate::socket::Socket;
 use crate::stats::{Counters, State};
 use core::net::SocketAddr;
 use narrows_cc::CongestionControl;
@@ -58,6 +67,8 @@ use timers::Timers;
 struct Reset {
     seq: SeqNum,
     ack: Option<SeqNum>,
+    /// Whether it is this end's own, which carries what every segment carries.
+    own: bool,
 }
 
 /// Segments that leave before all others.
@@ -91,6 +102,8 @@ pub struct Connection {
     /// Segments that leave before all others.
     urgent: Option<Box<Urgent>>,
     ecn: Feedback,
+    /// None for an end of a simulated flow.
+    socket: Option<Box<Socket>>,
     state: State,
     send_shift: u8,
     sack: bool,
@@ -191,6 +204,7 @@ impl Connection {
             rate: if stamps { RateSampler::sampling() } else { RateSampler::default() },
             ecn: Feedback::default(),
             urgent: None,
+            socket: None,
             agreement: Agreement::Nothing,
             assist,
             pacer: Pacer::default(),
@@ -208,6 +222,9 @@ impl Connection {
     /// Adds `bytes` to the application's stream; [`Bytes::MAX`] means endless. Ignored after [`close`](Self::close).
     pub fn write(&mut self, bytes: Bytes) {
         self.tx.write(bytes.as_u64());
+        if let Some(socket) = &mut self.socket {
+            socket.hold.on_write(false);
+        }
     }
 
     /// Withdraws what the application wrote and was not sent yet. The application may write again unless it has closed;
@@ -306,7 +323,7 @@ impl Connection {
     }
 
     fn send_reset(&mut self, seq: SeqNum, ack: Option<SeqNum>) {
-        self.urgent.get_or_insert_default().reset = Some(Reset { seq, ack });
+        self.urgent.get_or_insert_default().reset = Some(Reset { seq, ack, own: false });
     }
 
     /// Ends the connection prematurely.

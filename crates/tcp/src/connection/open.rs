@@ -103,7 +103,7 @@ impl Connection {
 
     /// The peer's SYN came again: our answer was lost. The new answer reports the last SYN's IP-ECN field, and a SYN
     /// without the offer ends ECN-capable data (RFC 9768, section 3.1.5).
-    fn on_syn_again(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) {
+    pub(super) fn on_syn_again(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) {
         self.unnegotiated().map(|assist| assist.on_receive(segment, now));
         let syn = self.syn.get_or_insert_default();
         syn.due = true;
@@ -153,11 +153,16 @@ impl Connection {
     }
 
     /// Enters ESTABLISHED: both SYNs are acknowledged.
-    fn establish(&mut self, now: Instant) {
+    pub(super) fn establish(&mut self, now: Instant) {
         self.state = State::Established;
-        let syn = self.syn.take().unwrap_or_default();
         self.timers.rto = Instant::NEVER;
         self.timers.retries = 0;
+        self.begin_transfer(false, now);
+    }
+
+    /// Prepares to send and to receive data, after the handshake or, if it is `early`, with our SYN-ACK.
+    pub(super) fn begin_transfer(&mut self, early: bool, now: Instant) {
+        let syn = self.syn.take().unwrap_or_default();
         let ipv6 = self.is_ipv6();
         if let Some(assist) = self.active_assist() {
             let (overhead, cap) = (u64::from(assist.header_overhead(ipv6)), assist.window_cap());
@@ -176,7 +181,7 @@ impl Connection {
         self.congestion.start(if lost { self.smss } else { self.initial_window }, self.smss);
         if lost {
             self.rto.restart_after_lost_syn();
-        } else {
+        } else if !early {
             let rtt = now.since(syn.sent_at);
             self.rtt.on_sample(rtt);
             self.sample_rto(rtt);
@@ -185,6 +190,9 @@ impl Connection {
         self.congestion.on_start(&path);
         self.tx.usage.restart(now);
         self.pacer.on_ack(self.config.pacing, &self.congestion.win, 0, self.smss, self.rto.srtt());
+        if early {
+            self.syn = Some(syn);
+        }
     }
 
     fn listen_again(&mut self) {

@@ -33,6 +33,9 @@ impl Connection {
         if self.urgent.is_some() && self.poll_urgent(now, out) {
             return true;
         }
+        if self.socket.is_some() && self.vigil_probe(now, out) {
+            return true;
+        }
         if self.state != State::Established {
             return self.poll_other(now, out);
         }
@@ -53,6 +56,7 @@ impl Connection {
         match self.state {
             State::Closed | State::Listen => false,
             State::SynSent | State::SynReceived => self.poll_opening(now, out),
+            _ if self.syn.as_ref().is_some_and(|syn| syn.due) => self.poll_opening(now, out),
             _ if self.rx.ack_due() && self.rx.has_blocks() => self.pure_ack(now, out),
             State::TimeWait | State::FinWait2 => self.rx.ack_due() && self.pure_ack(now, out),
             _ => self.poll_data(now, out) || (self.rx.ack_due() && self.pure_ack(now, out)),
@@ -64,7 +68,11 @@ impl Connection {
     fn poll_urgent(&mut self, now: Instant, out: &mut Packet) -> bool {
         let Some(urgent) = &mut self.urgent else { return false };
         if let Some(reset) = urgent.reset.take() {
-            self.reset_packet(reset.seq, reset.ack, now, out);
+            if reset.own {
+                self.own_reset(reset.seq, now, out);
+            } else {
+                self.reset_packet(reset.seq, reset.ack, now, out);
+            }
             return true;
         }
         let parted = urgent.parted_ack.take();
@@ -73,17 +81,20 @@ impl Connection {
     }
 
     fn poll_opening(&mut self, now: Instant, out: &mut Packet) -> bool {
+        let early = self.is_fast_open_pending();
         let syn = self.syn.get_or_insert_default();
         if !core::mem::take(&mut syn.due) {
-            return self.rx.ack_due() && self.pure_ack(now, out);
+            return (early && self.poll_data(now, out)) || (self.rx.ack_due() && self.pure_ack(now, out));
         }
-        if self.timers.rto == Instant::NEVER {
+        let first = self.timers.rto == Instant::NEVER;
+        if first {
             self.timers.rto = now + self.rto.current();
+            syn.first_sent = now;
         } else {
             syn.retransmissions += 1;
         }
         syn.sent_at = now;
-        let answers = self.state == State::SynReceived;
+        let answers = self.state != State::SynSent;
         if !answers && syn.retransmissions > OFFERS && syn.flags == TcpFlags::ACE {
             // Something on the way may drop SYNs with these flags.
             (syn.flags, syn.capable) = (TcpFlags::NONE, false);
@@ -101,7 +112,21 @@ impl Connection {
         }
         tcp.window = self.rx.on_ack_sent(false);
         *out = self.packet(tcp);
+        if first && self.socket.is_some() {
+            self.add_fast_open(now, out);
+        }
         true
+    }
+
+    /// Counts `len` bytes of data as sent with our SYN.
+    pub(super) fn send_with_syn(&mut self, len: u32, now: Instant) {
+        let start = self.tx.nxt;
+        let stamp = self.rate.on_sent(self.tx.board.pipe(), len, now);
+        self.tx.board.push(Segment { start, len, flags: 0, sent_at: now }, stamp);
+        self.tx.on_sent(u64::from(len), false);
+        self.stats.sent_bytes += Bytes::new(u64::from(len));
+        self.stats.sent_packets += Packets::new(1);
+        self.tx.last_sent = now;
     }
 
     /// A segment with data or FIN, or a window probe.
@@ -114,7 +139,7 @@ impl Connection {
             self.window_probe(now, out);
             return true;
         }
-        let fresh = self.tx.fresh(self.smss, self.config.nagle);
+        let fresh = self.tx.fresh(self.smss, self.holds_small());
         let new = fresh.window_octets();
         if new > 0 && self.tx.board.is_empty() {
             self.restart_if_idle(now);
@@ -140,6 +165,12 @@ impl Connection {
         }
         self.pacer.idle();
         false
+    }
+
+    /// Whether a segment that is not full waits while data is in flight.
+    #[inline]
+    fn holds_small(&self) -> bool {
+        self.socket.as_ref().map_or(self.config.nagle, |socket| socket.hold.holds(true))
     }
 
     #[inline]
@@ -316,6 +347,19 @@ impl Connection {
         self.finish(SegmentKind::Control, flight, now, out);
     }
 
+    /// A RST of this end's own accord: like every segment of the connection (`tcp_send_active_reset`).
+    fn own_reset(&mut self, seq: SeqNum, now: Instant, out: &mut Packet) {
+        self.stats.rare().resets_sent += Packets::new(1);
+        self.bare(seq, TcpFlags::RST.with(TcpFlags::ACK), now, out);
+    }
+
+    /// Writes a segment without data, and nothing but the options of every segment.
+    pub(super) fn bare(&mut self, seq: SeqNum, flags: TcpFlags, now: Instant, out: &mut Packet) {
+        self.segment(seq, flags, 0, now, out);
+        let flight = self.tx.board.flight();
+        self.finish(SegmentKind::Control, flight, now, out);
+    }
+
     /// Writes a segment of a synchronized connection, with the current ACK and window.
     #[inline(always)]
     fn segment(&mut self, seq: SeqNum, flags: TcpFlags, payload: u32, now: Instant, out: &mut Packet) {
@@ -361,7 +405,7 @@ impl Connection {
 
     /// Whether another segment of new data can leave at once.
     fn more_follows(&mut self) -> bool {
-        let new = self.tx.fresh(self.smss, self.config.nagle).window_octets();
+        let new = self.tx.fresh(self.smss, self.holds_small()).window_octets();
         let room = Room { cwnd: self.cwnd().as_u64(), new };
         self.recovery.next(&mut self.tx.board, &room) == Next::New
     }

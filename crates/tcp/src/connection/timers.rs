@@ -4,6 +4,7 @@ use super::Connection;
 use super::react::News;
 use crate::episode::Expiry;
 use crate::recovery::RtoTimer;
+use crate::socket::Failure;
 use crate::stats::State;
 use narrows_cc::{Congestion, Phase};
 use narrows_units::{Duration, Instant};
@@ -41,6 +42,7 @@ impl Connection {
     pub fn poll_timeout(&self) -> Instant {
         let t = &self.timers;
         let own = t.rto.min(t.persist).min(t.time_wait);
+        let own = if self.socket.is_some() { own.min(self.vigil_deadline()) } else { own };
         own.min(self.recovery.timer()).min(self.rx.ack_deadline()).min(self.pacer.deadline())
     }
 
@@ -56,7 +58,19 @@ impl Connection {
             return;
         }
         if now >= self.timers.persist {
-            self.on_persist(now);
+            if self.socket.is_some() {
+                self.on_full_persist(now);
+            } else {
+                self.on_persist(now);
+            }
+        }
+        if self.socket.is_some() {
+            if now >= self.vigil_deadline() {
+                self.on_keep_alive(now);
+            }
+            if self.state == State::Closed {
+                return;
+            }
         }
         if now >= self.recovery.timer() {
             self.on_recovery_timeout(now);
@@ -85,12 +99,18 @@ impl Connection {
 
     fn on_retransmission_timeout(&mut self, now: Instant) {
         self.timers.rto = Instant::NEVER;
-        let opening = matches!(self.state, State::SynSent | State::SynReceived);
+        let opening = matches!(self.state, State::SynSent | State::SynReceived) || self.is_fast_open_pending();
         if !opening && self.tx.board.is_empty() {
             return;
         }
         self.timers.retries = self.timers.retries.saturating_add(1);
-        if self.config.max_retries.is_some_and(|most| self.timers.retries > most) {
+        if self.socket.is_some() {
+            if self.is_given_up(now) {
+                let soft = self.soft_failure();
+                self.fail(soft.unwrap_or(Failure::TimedOut), now);
+                return;
+            }
+        } else if self.config.max_retries.is_some_and(|most| self.timers.retries > most) {
             self.enter_aborted(now);
             return;
         }
@@ -100,8 +120,13 @@ impl Connection {
         } else {
             self.on_data_timeout(now);
         }
-        self.rto.back_off();
-        self.timers.rto = now + self.rto.current();
+        if !opening || self.backs_off() {
+            self.rto.back_off();
+        }
+        if let Some(socket) = self.socket.as_mut().filter(|_| !opening) {
+            socket.stuck_since.get_or_insert(now);
+        }
+        self.timers.rto = now + self.clamped_rto(now);
     }
 
     /// Marks everything outstanding as lost, and sets the loss window (RFC 5681, section 3.1).
@@ -134,7 +159,9 @@ impl Connection {
     pub(super) fn arm_persist(&mut self, now: Instant) {
         if self.timers.persist == Instant::NEVER {
             let factor = 1 << self.timers.probes.min(16);
-            self.timers.persist = now + (self.rto.current() * factor).min(MAX_PERSIST);
+            let most = if self.socket.is_some() { self.config.rto.max } else { MAX_PERSIST };
+            let first = if self.socket.is_some() { self.first_probe() } else { self.rto.current() };
+            self.timers.persist = now + (first * factor).min(most);
         }
     }
 

@@ -98,6 +98,31 @@ impl Scoreboard {
         len
     }
 
+    /// Splits segments of more than `smss` octets, the FIN apart, and marks those that are not SACKed as lost; returns
+    /// the octets newly marked.
+    pub(crate) fn shorten(&mut self, smss: u64) -> u64 {
+        let mut newly = 0;
+        let mut at = 0;
+        while let Some(&segment) = self.segments.get(at) {
+            if u64::from(segment.payload()) > smss && smss > 0 {
+                if !segment.has(flag::SACKED | flag::LOST) {
+                    let len = u64::from(segment.len);
+                    self.segments[at].flags |= flag::LOST;
+                    self.note_lost(at);
+                    self.lost += len;
+                    newly += len;
+                }
+                if segment.has(flag::RETRANS) {
+                    self.segments[at].flags &= !flag::RETRANS;
+                    self.retransmitted -= u64::from(segment.len);
+                }
+                self.split(at, segment.start + smss);
+            }
+            at += 1;
+        }
+        newly
+    }
+
     /// Marks everything that is not SACKed as lost, retransmissions included, and restarts `NextSeg`; returns the
     /// octets newly marked. SACK information is kept (RFC 6675, section 5.1) unless the head is SACKed: then the peer
     /// reneged (RFC 2018, section 8), and its reports are discarded.
