@@ -55,7 +55,8 @@ pub enum SystemCall {
         fd: Fd,
         /// Where the bytes go: one buffer, or those of the iovec.
         buffers: Vec<Room>,
-        /// Space for control messages in bytes (`recvmsg` only).
+        /// Space for control messages in bytes, `msg_controllen` (`recvmsg` only): exactly what the messages that the
+        /// script expects need, so that further ones set `MSG_CTRUNC`.
         control: usize,
         /// `MSG_` flags; 0 for `read` and `readv`.
         flags: i32,
@@ -276,7 +277,8 @@ pub struct Control {
     /// `SCM_TIMESTAMPING`, `IP_RECVERR`, `TCP_CM_INQ` ..
     pub kind: i32,
     /// The data as Linux lays it out, in the machine's byte order: an `int`, `struct scm_timestamping` (three
-    /// `timespec` of two 8-byte integers), or `struct sock_extended_err` (16 bytes, perhaps followed by an address).
+    /// `timespec` of two 8-byte integers), or `struct sock_extended_err` (16 bytes, followed by an address of 16 bytes
+    /// in IPv4 and 28 in IPv6). Timestamps are by the host's own clock ([`crate::host::Host::now`]).
     pub data: Vec<u8>,
 }
 

@@ -1,6 +1,8 @@
 //! The packetdrill language, and an executor that runs a script against a host and compares what the host sends.
 //!
 //! - [`syntax`] reads a script: text to [`syntax::Script`], or an error with file, line and column.
+//! - [`run`] runs a script: [`run::Plan`] makes it ready, [`run::run`] carries out its events, [`run::Outcome`] has what
+//!   came of it.
 //! - [`options`] has the script's `--name=value` options with their defaults: addresses, ports, MTU, tolerances.
 //! - [`host`] is the seam: the trait [`host::Host`], its packets as bytes, and system calls as values ([`call`]).
 //!
@@ -8,6 +10,8 @@
 
 pub mod call;
 pub mod host;
+pub mod notation;
 pub mod options;
+pub mod run;
 pub mod symbols;
 pub mod syntax;

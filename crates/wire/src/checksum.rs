@@ -43,6 +43,19 @@ impl Sum {
     }
 }
 
+/// The Internet checksum of a message without a pseudo-header (RFC 1071), such as ICMP over IPv4. The checksum field
+/// itself counts: zero while a checksum is computed; a message with a correct one gives 0.
+#[must_use]
+pub fn message_checksum(message: &[u8]) -> u16 {
+    Sum::default().bytes(message).checksum()
+}
+
+/// The Internet checksum of a message with the pseudo-header of its addresses, such as ICMPv6 (RFC 4443, section 2.3).
+#[must_use]
+pub fn transport_checksum(src: IpAddr, dst: IpAddr, protocol: u8, message: &[u8]) -> u16 {
+    Sum::default().pseudo_header(src, dst, protocol, message.len()).bytes(message).checksum()
+}
+
 /// The checksum after a change of one 16-bit word that it covers (RFC 1624, equation 3).
 #[inline]
 pub(crate) fn updated(checksum: u16, old: u16, new: u16) -> u16 {

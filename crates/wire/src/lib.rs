@@ -31,6 +31,7 @@ mod tcp_view;
 mod udp;
 
 pub use accecn::{AccEcn, AccEcnOrder};
+pub use checksum::{message_checksum, transport_checksum};
 pub use dot11::{BlockAckRepr, DataRepr, Direction, Dot11Repr};
 pub use error::{ParseError, Protocol};
 pub use fast_open::FastOpenCookie;

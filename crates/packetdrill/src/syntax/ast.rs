@@ -226,6 +226,13 @@ pub enum TcpOption {
         /// One to three counters of 24 bits, in the order of the option.
         counters: Vec<u32>,
     },
+    /// An option that the language has no word for; only in packets that a host sent.
+    Unknown {
+        /// The kind.
+        kind: u8,
+        /// The bytes behind kind and length.
+        data: Vec<u8>,
+    },
 }
 
 /// A UDP datagram.
@@ -324,4 +331,23 @@ pub struct Member {
     pub count: Option<Expression>,
     /// Its value.
     pub value: Expression,
+}
+
+impl TcpOption {
+    /// Returns the option's length on the wire in bytes, with kind and length.
+    pub fn wire_length(&self) -> usize {
+        match self {
+            Self::Nop | Self::Eol => 1,
+            Self::Mss(_) => 4,
+            Self::WindowScale(_) => 3,
+            Self::SackPermitted => 2,
+            Self::Sack(blocks) => 2 + 8 * blocks.len(),
+            Self::Timestamps { .. } => 10,
+            Self::FastOpen(cookie) => 2 + cookie.len(),
+            Self::FastOpenExperimental(cookie) => 4 + cookie.len(),
+            Self::Md5(digest) => 2 + digest.len(),
+            Self::AccEcn { counters, .. } => 2 + 3 * counters.len(),
+            Self::Unknown { data, .. } => 2 + data.len(),
+        }
+    }
 }

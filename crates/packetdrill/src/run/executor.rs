@@ -1,0 +1,641 @@
+//! Events in order: times, system calls, commands and code. Packets are in `packets.rs`.
+
+use super::compare::tolerance;
+use super::connection::{Connection, Phase};
+use super::emit::Path;
+use super::files::Files;
+use super::outcome::{Captured, Code, Difference, Mismatch, Outcome, Step, Verdict};
+use super::plan::{Calling, Plan, Planned, Work};
+use super::prepare::{Expected, ExpectedOutput};
+use super::results;
+use crate::call::{Address, CallResult, Data, Form, Output, SystemCall};
+use crate::host::{Fd, Happening, Host, HostError, Progress, Ticket};
+use crate::notation;
+use crate::symbols;
+use crate::syntax::{Direction, When};
+use narrows_units::{Duration, Instant};
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+
+/// Longest wait for a system call that the script expects to return at once, and for one in progress when the next one
+/// is due, as in the original tool.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Longest wait for a packet that may come at any time (`*`).
+const ANY_TIME: Duration = Duration::from_secs(60);
+
+/// How long after its time a packet is waited for, as in the original tool.
+const LATE: Duration = Duration::from_secs(2);
+
+/// Most packets of a run. A host that sends without end is stopped here.
+const MAX_PACKETS: usize = 1_000_000;
+
+/// Most packets or returns that a host may report without its clock moving on.
+const MAX_AT_ONCE: usize = 100_000;
+
+/// Why a run ends early.
+pub(super) enum Stop {
+    /// A difference.
+    Differed(Box<Mismatch>),
+    /// The host lacks a feature, or failed.
+    Host(HostError),
+    /// The script is contradictory at run time.
+    Script(String),
+}
+
+impl From<HostError> for Stop {
+    fn from(error: HostError) -> Self {
+        Self::Host(error)
+    }
+}
+
+/// The first port of the other end of passive connections; each further connection takes the next.
+const FIRST_EPHEMERAL: u16 = 49_152;
+
+/// Runs a script against a host.
+pub fn run(plan: &Plan, host: &mut dyn Host) -> Outcome {
+    let mut executor = Executor::new(plan, host);
+    let stopped = executor.init().and_then(|()| executor.events());
+    let verdict = match stopped {
+        Ok(()) => Verdict::Matched,
+        Err(stop) => executor.verdict(stop),
+    };
+    let verdict = executor.clean_up(verdict);
+    Outcome {
+        verdict,
+        warnings: executor.warnings,
+        steps: executor.steps,
+        packets: executor.captured,
+        code: executor.code,
+    }
+}
+
+pub(super) struct Executor<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) host: &'a mut dyn Host,
+    /// When the script began, by the host's clock.
+    pub(super) start: Instant,
+    /// Whether the init command succeeded, so that the cleanup command is due.
+    initialised: bool,
+    /// The event being carried out.
+    pub(super) line: u32,
+    /// Its time.
+    pub(super) now: Timing,
+    /// The script time of the event before, and whether that was an inbound packet.
+    pub(super) last: Option<(Duration, bool)>,
+    pub(super) files: Files,
+    pub(super) connections: Vec<Connection>,
+    /// The connection to which the script's packets belong.
+    pub(super) under_test: Option<usize>,
+    next_port: u16,
+    /// Packets sent that no event has taken yet.
+    pub(super) sent: VecDeque<(Instant, Vec<u8>)>,
+    pending: Option<Pending>,
+    /// The script sends bytes of its own, so payloads are not zero.
+    pub(super) sends_bytes: bool,
+    /// Happenings at the clock's current reading.
+    at_once: (Instant, usize),
+    pub(super) warnings: Vec<Mismatch>,
+    steps: Vec<Step>,
+    captured: Vec<Captured>,
+    code: Vec<Code>,
+}
+
+/// An event's time in script time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Timing {
+    /// The time, or the start of the range.
+    pub(super) from: Duration,
+    /// The end of the range, where there is one.
+    pub(super) to: Option<Duration>,
+    /// The event may come at any time.
+    pub(super) any: bool,
+    /// What relative times were added to.
+    offset: Duration,
+}
+
+/// A system call that sleeps.
+struct Pending {
+    ticket: Ticket,
+    line: u32,
+    calling: Calling,
+    /// When the script expects its return, in script time.
+    until: Option<Duration>,
+    /// The time of its event.
+    began: Duration,
+}
+
+impl<'a> Executor<'a> {
+    fn new(plan: &'a Plan, host: &'a mut dyn Host) -> Self {
+        let sends_bytes = plan.steps.iter().any(|step| match &step.work {
+            Work::Call(calling) => match &calling.prepared.call {
+                Some(SystemCall::Send { buffers, .. }) => {
+                    buffers.iter().any(|data| matches!(data, Data::Bytes(bytes) if bytes.iter().any(|b| *b != 0)))
+                }
+                _ => false,
+            },
+            _ => false,
+        });
+        let start = host.now();
+        Self {
+            plan,
+            host,
+            start,
+            initialised: false,
+            line: 0,
+            now: Timing::default(),
+            last: None,
+            files: Files::default(),
+            connections: Vec::new(),
+            under_test: None,
+            next_port: FIRST_EPHEMERAL,
+            sent: VecDeque::new(),
+            pending: None,
+            sends_bytes,
+            at_once: (start, 0),
+            warnings: Vec::new(),
+            steps: Vec::new(),
+            captured: Vec::new(),
+            code: Vec::new(),
+        }
+    }
+
+    /// Runs the commands before the first event, then starts the script's clock.
+    fn init(&mut self) -> Result<(), Stop> {
+        let plan = self.plan;
+        for command in plan.options.init_scripts.iter().chain(&plan.init) {
+            self.command(command)?;
+        }
+        self.initialised = true;
+        self.start = self.host.now();
+        Ok(())
+    }
+
+    fn events(&mut self) -> Result<(), Stop> {
+        let plan = self.plan;
+        for step in &plan.steps {
+            self.line = step.line;
+            let is_inbound = matches!(step.work, Work::Inject(_));
+            self.now = self.timing(step, is_inbound);
+            match &step.work {
+                Work::Inject(packet) => {
+                    self.wait("inbound packet")?;
+                    self.inject(packet)?;
+                }
+                Work::Expect(packet) => self.expect(packet)?,
+                Work::Call(calling) => self.call(calling)?,
+                Work::Command(command) => {
+                    self.wait("command")?;
+                    self.command(command)?;
+                }
+                Work::Code(text) => {
+                    self.wait("code")?;
+                    self.record(text)?;
+                }
+            }
+            self.last = Some((self.now.from, is_inbound));
+        }
+        self.await_idle()
+    }
+
+    /// Returns an event's time. Relative times count from now; those of inbound packets that follow each other from the
+    /// packet before, so that delays of the run do not add up.
+    fn timing(&self, step: &Planned, is_inbound: bool) -> Timing {
+        let offset = match self.last {
+            Some((last, true)) if is_inbound => last,
+            _ => self.elapsed(),
+        };
+        let at = |from, to, offset| Timing { from, to, any: false, offset };
+        match step.when {
+            When::At(time) => at(time, None, Duration::ZERO),
+            When::Between(from, to) => at(from, Some(to), Duration::ZERO),
+            When::After(time) => at(offset + time, None, offset),
+            When::AfterBetween(from, to) => at(offset + from, Some(offset + to), offset),
+            When::Any => Timing { from: offset, to: None, any: true, offset },
+        }
+    }
+
+    /// Time since the start of the script.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.script_time(self.host.now())
+    }
+
+    /// Returns a time of the host's clock in script time.
+    pub(super) fn script_time(&self, at: Instant) -> Duration {
+        at.since(self.start)
+    }
+
+    /// Waits for the event's time, and checks that it is not past.
+    fn wait(&mut self, what: &str) -> Result<(), Stop> {
+        self.advance_to(self.start + self.now.from)?;
+        if self.last.is_some() {
+            let now = self.elapsed();
+            if let Some(difference) = self.time_difference(now) {
+                return Err(self.differed(format!("time of {what}"), what, "the run is late", now, vec![difference]));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets time pass and takes note of what happens meanwhile.
+    fn advance_to(&mut self, until: Instant) -> Result<(), Stop> {
+        while let Some(happening) = self.advance(until)? {
+            self.note(happening)?;
+        }
+        Ok(())
+    }
+
+    /// Lets time pass until something happens.
+    pub(super) fn advance(&mut self, until: Instant) -> Result<Option<Happening>, Stop> {
+        let happening = self.host.advance(until)?;
+        if happening.is_none() {
+            return Ok(None);
+        }
+        let now = self.host.now();
+        self.at_once = if self.at_once.0 == now { (now, self.at_once.1 + 1) } else { (now, 1) };
+        if self.at_once.1 > MAX_AT_ONCE || self.captured.len() > MAX_PACKETS {
+            return Err(Stop::Host(HostError::Failed("the host sends without end".to_owned())));
+        }
+        Ok(happening)
+    }
+
+    /// Takes note of a packet or a return.
+    pub(super) fn note(&mut self, happening: Happening) -> Result<(), Stop> {
+        match happening {
+            Happening::Sent { at, bytes } => {
+                self.capture(at, Direction::Outbound, bytes.clone());
+                self.sent.push_back((at, bytes));
+                Ok(())
+            }
+            Happening::Returned { ticket, result, at } => match self.pending.take() {
+                Some(pending) if pending.ticket == ticket => self.returned(pending, &result, at),
+                other => {
+                    self.pending = other;
+                    Err(Stop::Host(HostError::Failed(format!("call {} returned, but does not sleep", ticket.0))))
+                }
+            },
+        }
+    }
+
+    pub(super) fn capture(&mut self, at: Instant, direction: Direction, bytes: Vec<u8>) {
+        let at = self.script_time(at);
+        self.captured.push(Captured { at, direction, bytes });
+    }
+
+    pub(super) fn step(&mut self, at: Duration, line: u32, text: String) {
+        self.steps.push(Step { at, line, text });
+    }
+
+    /// Returns how `at` differs from the event's time, if it does by more than the tolerance.
+    pub(super) fn time_difference(&self, at: Duration) -> Option<Difference> {
+        if self.now.any {
+            return None;
+        }
+        let since = self.last.map_or(Duration::ZERO, |(last, _)| self.now.from - last);
+        let tolerance = tolerance(&self.plan.options, since);
+        let to = self.now.to.unwrap_or(self.now.from);
+        if at + tolerance >= self.now.from && at <= to + tolerance {
+            return None;
+        }
+        let expected = match self.now.to {
+            Some(to) => format!("{}~{}", notation::time(self.now.from), notation::time(to)),
+            None => notation::time(self.now.from),
+        };
+        let allowed = format!("{expected} s, with a tolerance of {} s", notation::time(tolerance));
+        Some(Difference::new("time", allowed, format!("{} s", notation::time(at))))
+    }
+
+    /// A difference at the current event.
+    pub(super) fn differed(
+        &mut self,
+        what: impl Into<String>,
+        expected: impl Into<String>,
+        actual: impl Into<String>,
+        at: Duration,
+        differences: Vec<Difference>,
+    ) -> Stop {
+        Stop::Differed(Box::new(self.mismatch(what.into(), expected.into(), actual.into(), Some(at), differences)))
+    }
+
+    pub(super) fn mismatch(
+        &mut self,
+        what: String,
+        expected: String,
+        actual: String,
+        at: Option<Duration>,
+        differences: Vec<Difference>,
+    ) -> Mismatch {
+        Mismatch {
+            line: self.line,
+            what,
+            expected_time: (!self.now.any).then_some(self.now.from),
+            actual_time: at,
+            expected,
+            actual,
+            differences,
+            tcp_info: self.tcp_info().and_then(|fd| self.host.tcp_info(fd).ok()),
+        }
+    }
+
+    /// Returns the file of the connection under test, by the host's number.
+    fn tcp_info(&self) -> Option<Fd> {
+        let connection = self.connections.get(self.under_test?)?;
+        self.files.host(connection.file?).ok()
+    }
+
+    // Calls
+
+    fn call(&mut self, calling: &Calling) -> Result<(), Stop> {
+        self.await_idle()?;
+        self.wait("system call")?;
+        let began = self.elapsed();
+        let Some(call) = &calling.prepared.call else {
+            return Err(HostError::unsupported(&calling.name, "no host has this call").into());
+        };
+        let mut call = call.clone();
+        for fd in call.files_mut() {
+            *fd = self.files.host(fd.0).map_err(Stop::Script)?;
+        }
+        if let SystemCall::EpollControl { event: Some(event), .. } = &mut call
+            && calling.prepared.event_is_file
+        {
+            let script =
+                i32::try_from(event.data).map_err(|_| Stop::Script("the event's file is no file".to_owned()))?;
+            event.data = u64::from(self.files.host(script).map_err(Stop::Script)?.0.cast_unsigned());
+        }
+        self.before(calling);
+        let until = calling.until.map(|until| self.now.offset + until);
+        match self.host.call(&call)? {
+            Progress::Done(result) => {
+                let at = self.host.now();
+                let pending = Pending { ticket: Ticket(0), line: self.line, calling: calling.clone(), until, began };
+                self.returned(pending, &result, at)
+            }
+            Progress::Blocked(ticket) => {
+                self.step(began, self.line, format!("{}() sleeps", calling.name));
+                self.pending = Some(Pending { ticket, line: self.line, calling: calling.clone(), until, began });
+                // A call that the script expects to return at once is waited for.
+                if until.is_none() { self.await_idle() } else { Ok(()) }
+            }
+        }
+    }
+
+    /// Waits until no call sleeps.
+    fn await_idle(&mut self) -> Result<(), Stop> {
+        let until = self.host.now() + PATIENCE;
+        while self.pending.is_some() {
+            let Some(happening) = self.advance(until)? else {
+                break;
+            };
+            self.note(happening)?;
+        }
+        let Some(pending) = self.pending.take() else {
+            return Ok(());
+        };
+        self.line = pending.line;
+        let now = self.elapsed();
+        let name = format!("{}()", pending.calling.name);
+        let expected = match pending.until {
+            Some(until) => format!("returns at {} s", notation::time(until)),
+            None => "returns at once".to_owned(),
+        };
+        let difference = Difference::new("return", expected.clone(), "still sleeping");
+        Err(self.differed(name.clone(), format!("{name} {expected}"), format!("{name} sleeps"), now, vec![difference]))
+    }
+
+    /// Changes what the executor knows of a socket before a call that connects or listens.
+    fn before(&mut self, calling: &Calling) {
+        // `sendmsg` and `sendto` have the address of the other end and begin a connection with MSG_FASTOPEN.
+        let (fd, address) = match &calling.prepared.call {
+            Some(SystemCall::Connect { fd, address }) => (fd.0, *address),
+            Some(SystemCall::Send { fd, address: Some(address), form: Form::Address | Form::Message, .. }) => {
+                (fd.0, *address)
+            }
+            _ => return,
+        };
+        let Some(connection) = self.connections.iter_mut().rev().find(|connection| connection.file == Some(fd)) else {
+            return;
+        };
+        match address {
+            Address::Unspecified => connection.phase = Phase::New,
+            Address::Inet(address) if connection.phase == Phase::New => {
+                connection.phase = Phase::Connecting;
+                connection.remote = Some(unmapped(address));
+                connection.local = None;
+            }
+            Address::Inet(_) | Address::Null => {}
+        }
+    }
+
+    /// Compares a call's result with what the script expects, and takes note of what the call did.
+    fn returned(&mut self, pending: Pending, result: &CallResult, at: Instant) -> Result<(), Stop> {
+        let at = self.script_time(at);
+        let Pending { line, calling, until, began, .. } = pending;
+        let current = core::mem::replace(&mut self.line, line);
+        self.step(at, line, format!("{}() = {}", calling.name, results::shown(result)));
+        let expected = &calling.prepared.expected;
+        let context = results::Context {
+            files: &self.files,
+            start: self.start,
+            tolerance: self.plan.options.tolerance,
+            event_is_file: calling.prepared.event_is_file,
+        };
+        let mut differences = results::differences(&context, expected, result);
+        if let Some(until) = until {
+            let tolerance = tolerance(&self.plan.options, until - began);
+            if at + tolerance < until || at > until + tolerance {
+                let allowed =
+                    format!("{} s, with a tolerance of {} s", notation::time(until), notation::time(tolerance));
+                differences.push(Difference::new("time of return", allowed, format!("{} s", notation::time(at))));
+            }
+        }
+        if !differences.is_empty() {
+            let what = format!("result of {}()", calling.name);
+            let (wanted, found) = (shown_expected(&calling.name, expected), results::shown(result));
+            let found = format!("{}() = {found}", calling.name);
+            let mut mismatch = self.mismatch(what, wanted, found, Some(at), differences);
+            mismatch.expected_time = Some(until.unwrap_or(began));
+            if !self.plan.options.calls_not_fatal {
+                return Err(Stop::Differed(Box::new(mismatch)));
+            }
+            self.warnings.push(mismatch);
+        }
+        self.after(&calling, result).map_err(Stop::Script)?;
+        self.line = current;
+        Ok(())
+    }
+
+    /// Takes note of what a call that returned did to files and connections.
+    fn after(&mut self, calling: &Calling, result: &CallResult) -> Result<(), String> {
+        let Ok(value) = result.value else {
+            return Ok(());
+        };
+        let expected = &calling.prepared.expected;
+        let number = |value: Option<i64>| value.and_then(|value| i32::try_from(value).ok());
+        let new_file = number(expected.value).zip(number(Some(value)).map(Fd));
+        match (&calling.prepared.call, new_file) {
+            (Some(SystemCall::Socket { protocol, .. }), Some((script, host))) => {
+                self.files.open(script, host)?;
+                self.connections.push(Connection {
+                    file: Some(script),
+                    protocol: if *protocol == 0 { symbols::IPPROTO_TCP } else { *protocol },
+                    ..Connection::default()
+                });
+                self.under_test = Some(self.connections.len() - 1);
+            }
+            (Some(SystemCall::Accept { .. }), Some((script, host))) => {
+                self.files.open(script, host)?;
+                let peer = match result.output {
+                    Output::Address(address) => Some(unmapped(address)),
+                    _ => None,
+                };
+                let is_child = |connection: &Connection| {
+                    matches!(connection.phase, Phase::SynAckSent | Phase::Accepted)
+                        && connection.file.is_none()
+                        && (peer.is_none() || connection.remote == peer)
+                };
+                if let Some(child) = self.connections.iter_mut().rev().find(|connection| is_child(connection)) {
+                    child.file = Some(script);
+                }
+            }
+            (Some(SystemCall::Open { .. } | SystemCall::EpollCreate { .. }), Some((script, host))) => {
+                self.files.open(script, host)?;
+            }
+            (Some(SystemCall::Listen { fd, .. }), _) => {
+                for connection in self.connections.iter_mut().filter(|connection| connection.file == Some(fd.0)) {
+                    connection.phase = Phase::Listening;
+                }
+            }
+            (Some(SystemCall::Close { fd }), _) => {
+                self.files.close(fd.0);
+                for connection in self.connections.iter_mut().filter(|connection| connection.file == Some(fd.0)) {
+                    connection.file = None;
+                }
+            }
+            (Some(SystemCall::Pipe), _) => {
+                if let (ExpectedOutput::Files(read, write), Output::Files(host_read, host_write)) =
+                    (&expected.output, &result.output)
+                {
+                    self.files.open(*read, *host_read)?;
+                    self.files.open(*write, *host_write)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    // Connections
+
+    /// Makes the connection that an inbound packet for a listener begins, and tests it from now on.
+    pub(super) fn passive(&mut self, remote_isn: u32) -> usize {
+        let options = &self.plan.options;
+        let remote = SocketAddr::new(options.remote, self.next_port);
+        self.next_port = self.next_port.checked_add(1).unwrap_or(FIRST_EPHEMERAL);
+        self.connections.push(Connection {
+            phase: Phase::SynReceived,
+            protocol: symbols::IPPROTO_TCP,
+            local: Some(SocketAddr::new(options.local, options.bind_port)),
+            remote: Some(remote),
+            remote_isn,
+            ..Connection::default()
+        });
+        let index = self.connections.len() - 1;
+        self.under_test = Some(index);
+        index
+    }
+
+    // Commands and code
+
+    fn command(&mut self, command: &str) -> Result<(), Stop> {
+        let result = self.host.shell(command)?;
+        let at = self.elapsed();
+        let shown = command.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.step(at, self.line, format!("`{shown}`"));
+        if result.status == 0 {
+            return Ok(());
+        }
+        let actual = format!("status {}: {}", result.status, result.output.trim());
+        let difference = Difference::new("status", 0, result.status);
+        Err(self.differed("command", format!("`{shown}` succeeds"), actual, at, vec![difference]))
+    }
+
+    fn record(&mut self, text: &str) -> Result<(), Stop> {
+        let info = match self.tcp_info() {
+            Some(fd) => Some(self.host.tcp_info(fd)?),
+            None => None,
+        };
+        let at = self.elapsed();
+        self.code.push(Code { line: self.line, at, text: text.to_owned(), info });
+        Ok(())
+    }
+
+    // The end
+
+    fn verdict(&mut self, stop: Stop) -> Verdict {
+        match stop {
+            Stop::Differed(mismatch) => Verdict::Differed(mismatch),
+            Stop::Host(error @ HostError::Unsupported { .. }) => {
+                Verdict::Unsupported { line: self.line, reason: error.to_string() }
+            }
+            Stop::Host(HostError::Failed(reason)) | Stop::Script(reason) => Verdict::Failed { line: self.line, reason },
+        }
+    }
+
+    /// Runs the cleanup command, closes files and resets connections, so that nothing of the run stays in the host.
+    fn clean_up(&mut self, verdict: Verdict) -> Verdict {
+        let mut verdict = verdict;
+        if let Some(command) = self.plan.cleanup.as_ref().filter(|_| self.initialised)
+            && let Err(stop) = self.command(command)
+            && verdict == Verdict::Matched
+        {
+            verdict = self.verdict(stop);
+        }
+        if self.pending.is_none() {
+            for fd in self.files.all() {
+                // What cannot be closed is the host's to drop.
+                let _ = self.host.call(&SystemCall::Close { fd });
+            }
+        }
+        for index in 0..self.connections.len() {
+            if let Some(bytes) = self.reset(index) {
+                let now = self.host.now();
+                if self.host.inject(&bytes).is_ok() {
+                    self.capture(now, Direction::Inbound, bytes);
+                }
+            }
+        }
+        verdict
+    }
+
+    /// Returns the connections' path from the host, for packets of a connection that is being opened.
+    pub(super) fn learn_local(&mut self, index: usize, path: Path, isn: u32) {
+        if let Some(connection) = self.connections.get_mut(index) {
+            connection.local = Some(path.source);
+            connection.local_isn = isn;
+        }
+    }
+}
+
+/// Returns an address with its IPv4-mapped form taken off: packets have IPv4 addresses.
+fn unmapped(address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
+            Some(v4) => SocketAddr::new(IpAddr::V4(v4), address.port()),
+            None => address,
+        },
+        IpAddr::V4(_) => address,
+    }
+}
+
+/// Returns a call with the result that the script expects.
+fn shown_expected(name: &str, expected: &Expected) -> String {
+    let value = expected.value.map_or_else(|| "...".to_owned(), |value| value.to_string());
+    let errno = expected.errno.as_ref().map(|(name, _)| format!(" {name}")).unwrap_or_default();
+    format!("{name}() = {value}{errno}")
+}
+
+/// How long to wait for an expected packet beyond its time.
+pub(super) fn patience(any: bool) -> Duration {
+    if any { ANY_TIME } else { LATE }
+}

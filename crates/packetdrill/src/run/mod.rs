@@ -1,0 +1,22 @@
+//! The executor: carries out a script's events against a host and compares what the host does.
+//!
+//! [`Plan::new`] makes a script ready, [`run`] runs it. A run ends with the first difference, as the original tool does:
+//! what follows it would mostly be a consequence.
+
+mod arguments;
+mod compare;
+mod connection;
+mod emit;
+mod executor;
+mod files;
+mod icmp;
+mod observe;
+mod outcome;
+mod packets;
+mod plan;
+mod prepare;
+mod results;
+
+pub use executor::run;
+pub use outcome::{Captured, Code, Difference, Mismatch, Outcome, Step, Verdict};
+pub use plan::Plan;
