@@ -232,6 +232,8 @@ fn honours(tcp: &Tcp, name: &str, defaults: &Defaults) -> bool {
     match name {
         "delayed_ack" | "quick_ack" => tcp.delayed_ack == DelayedAck::Off,
         "timestamp_offsets" => !tcp.timestamps,
+        // What every kernel does.
+        "gso" => tcp.gso,
         "idle_restart" => tcp.idle_restart != IdleRestart::Rfc5681,
         // Values other than the stack's are set ([`rto_bounds_ms`]).
         "rto.min" => tcp.rto.min != defaults.stack.rto.min,

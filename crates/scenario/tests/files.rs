@@ -127,6 +127,7 @@ fn defaults_are_those_of_the_rfcs() {
             && !tcp.cwnd_validation
             && !tcp.unused_growth
             && !tcp.tso
+            && !tcp.gso
             && !tcp.slow_start_at_equality
     );
     assert_eq!((tcp.reduction, tcp.idle_restart), (Reduction::Immediate, IdleRestart::Rfc5681));

@@ -61,6 +61,7 @@ const TCP: &[&[&str]] = &[
     &["full_ack_cap = false", "full_ack_cap = true"],
     &["impatient = false", "impatient = true"],
     &["tso = false", "tso = true"],
+    &["gso = false", "gso = true"],
     &["quick_ack = false", "quick_ack = true"],
     &["autotuning = false", "autotuning = true"],
     &["kernel = \"linux-6.1\"", "kernel = \"linux-6.12\"", "kernel = \"linux-7.2\""],

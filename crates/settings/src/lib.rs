@@ -95,6 +95,25 @@ pub enum Pacing {
     },
 }
 
+/// How large the bursts of [`Config::gso`] are: Linux's settings of the same names, with its defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Burst {
+    /// Least segments that the pacing rate bounds a burst to (`tcp_min_tso_segs`).
+    pub min_segments: u32,
+    /// A sender whose ACK is due waits until this fraction of the window is free (`tcp_tso_win_divisor`); 0: until more
+    /// than three segments are.
+    pub win_divisor: u32,
+    /// The share of the largest burst that short paths add halves with each `2^rtt_log` microseconds of the smallest
+    /// round-trip time (`tcp_tso_rtt_log`).
+    pub rtt_log: u8,
+}
+
+impl Default for Burst {
+    fn default() -> Self {
+        Self { min_segments: 2, win_divisor: 3, rtt_log: 9 }
+    }
+}
+
 /// A version of Linux whose TCP differs from that of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LinuxVersion {
@@ -242,6 +261,11 @@ pub struct Config {
     /// Send paced segments in bursts, as Linux does with TSO (`tcp_tso_autosize`): up to a millisecond's worth at the
     /// pacing rate, at least two segments. Off: one by one.
     pub tso: bool,
+    /// Segments leave in bursts as Linux's do with GSO, paced or not: as many as one super-packet takes
+    /// (`tcp_tso_autosize`, `tcp_tso_should_defer`). Off: one by one.
+    pub gso: bool,
+    /// How large these bursts are. Scenario files have no key for it.
+    pub burst: Burst,
     /// Consecutive expiries of the retransmission timer before the connection is given up (RFC 9293's R2; Linux's
     /// `tcp_retries2`); `None` is never.
     pub max_retries: Option<u32>,
@@ -295,6 +319,8 @@ impl Default for Config {
             full_ack_cap: true,
             impatient: true,
             tso: false,
+            gso: false,
+            burst: Burst::default(),
             max_retries: Some(15),
             time_wait: Duration::from_secs(240),
         }

@@ -39,6 +39,7 @@ fn each_switch_reaches_the_connection() {
         ("reduce_once = true", tcp::Config { reduce_once: true, ..base }),
         ("full_ack_cap = false", tcp::Config { full_ack_cap: false, ..base }),
         ("tso = true", tcp::Config { tso: true, ..base }),
+        ("gso = true", tcp::Config { gso: true, ..base }),
         ("impatient = false", tcp::Config { impatient: false, ..base }),
         ("timestamp_offsets = true", tcp::Config { timestamp_offsets: true, ..base }),
         ("idle_restart = false", tcp::Config { idle_restart: tcp::IdleRestart::Off, ..base }),

@@ -30,9 +30,10 @@ mod usage;
 pub use assist::{Agreement, Assist, COUNTERS, Outgoing, SegmentKind, WindowCap};
 pub use connection::Connection;
 pub use ecn::{AccurateEcn, HeaderBits};
+pub use linux::write_queue::WriteFlags;
 pub use narrows_settings::{
-    Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RecoveryKind, Reduction, RtoConfig,
-    RtoStyle,
+    Burst, Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RecoveryKind, Reduction,
+    RtoConfig, RtoStyle,
 };
 pub use socket::{EcnOptions, Failure, Icmp, KeepAlive, MtuProbing, SocketOptions};
 pub use stats::{Info, State, Stats};

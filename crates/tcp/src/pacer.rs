@@ -6,31 +6,29 @@
 //! Without bursts, each segment waits for its own turn. With bursts ([`Config::tso`](crate::Config::tso)), segments
 //! leave as in Linux with TSO: up to a millisecond's worth together (`tcp_tso_autosize`), and the first ten of a
 //! connection unpaced. If a burst left late, the gap after it is shortened by the delay, up to half of the gap
-//! (`tcp_update_skb_after_send`). Linux also waits for room for a whole burst (`tcp_tso_should_defer`), even without
-//! pacing; that is not modelled.
+//! (`tcp_update_skb_after_send`). With [`Config::gso`](crate::Config::gso) the super-packet that leaves is the burst
+//! ([`crate::linux::gso`]).
 
+use crate::linux::gso::{paced, segments};
 use narrows_cc::Window;
-use narrows_settings::Pacing;
+use narrows_settings::{Burst, Pacing};
 use narrows_units::{Bytes, Duration, Instant, Packets, Rate, Serialiser};
 
 /// Data segments of a connection that leave before its own pacing begins.
 const UNPACED: Packets = Packets::new(10);
 
-/// `GSO_LEGACY_MAX_SIZE` minus `MAX_TCP_HEADER` and one: the most bytes that Linux hands down the stack together.
-const BURST_MAX: u64 = 65_215;
-
-/// Smallest rate with bursts of two segments (`bbr_min_tso_rate`).
-const TWO_FROM: Rate = Rate::kbps(1200);
-
-/// Segments that leave together at `rate` (`tcp_tso_autosize`): 1/1024 s of it, and at least two unless the rate is
-/// very low. Paths of less than 16 ms add a share of the largest burst, which halves with each 512 us
-/// (`tcp_tso_rtt_log`, Linux 5.18).
+/// Segments that leave together at `rate` where only paced ones do.
 pub(crate) fn burst_segments(rate: Rate, smss: u64, min_rtt: Option<Duration>) -> u32 {
-    let halvings = min_rtt.map_or(u64::MAX, |rtt| (rtt.as_nanos() / 1000) >> 9);
-    let near = if halvings < 32 { BURST_MAX >> halvings } else { 0 };
-    let bytes = (rate.as_bps() / 8 / 1024).saturating_add(near).min(BURST_MAX);
-    let least = if rate < TWO_FROM { 1 } else { 2 };
-    u32::try_from(bytes / smss.max(1)).unwrap_or(u32::MAX).max(least)
+    segments(Some(rate), smss, min_rtt, &paced(rate, Burst::default()))
+}
+
+/// Linux's rate for a window (`tcp_update_pacing_rate`): `percent.0` of it per round-trip time while cwnd is less than
+/// half of ssthresh, else `percent.1`. `None` if that is no rate.
+#[inline]
+pub(crate) fn rate_by_ratio(percent: (u32, u32), win: &Window, flight: u64, smss: u64, srtt: Duration) -> Option<Rate> {
+    // Linux compares whole segments: cwnd < ssthresh / 2.
+    let far = win.ssthresh.is_none_or(|s| win.cwnd.as_u64() < s.as_u64() / smss.max(1) / 2 * smss);
+    by_ratio(if far { percent.0 } else { percent.1 }, win.cwnd.as_u64().max(flight), srtt)
 }
 
 /// Releases segments no faster than a rate. Without a rate it delays nothing.
@@ -82,10 +80,7 @@ impl Pacer {
     #[inline]
     pub(crate) fn on_ack(&mut self, setting: Pacing, win: &Window, flight: u64, smss: u64, srtt: Option<Duration>) {
         if let Pacing::Ratio { slow_start, avoidance } = setting {
-            // Linux compares whole segments: cwnd < ssthresh / 2.
-            let far = win.ssthresh.is_none_or(|s| win.cwnd.as_u64() < s.as_u64() / smss.max(1) / 2 * smss);
-            let percent = if far { slow_start } else { avoidance };
-            let rate = srtt.and_then(|srtt| by_ratio(percent, win.cwnd.as_u64().max(flight), srtt));
+            let rate = srtt.and_then(|srtt| rate_by_ratio((slow_start, avoidance), win, flight, smss, srtt));
             self.own = rate.unwrap_or(Rate::ZERO);
         }
     }
@@ -115,6 +110,23 @@ impl Pacer {
             self.next = now;
         }
         self.next += turn.clock.time_for(Bytes::new(segment.bytes), rate);
+    }
+
+    /// A data segment left in a super-packet (`tcp_update_skb_after_send`): as the first of it if `first`.
+    #[inline]
+    pub(crate) fn on_sent_together(&mut self, segment: Departure, first: bool, win: &Window, now: Instant) {
+        let Some(rate) = self.rate(win).filter(|_| segment.number >= UNPACED) else { return };
+        let turn = self.turn.get_or_insert_default();
+        turn.left = if first { 0 } else { 1 };
+        self.next = turn.together(1, Bytes::new(segment.bytes), rate, (self.next, now));
+        // The end of a super-packet is not the pacer's to know.
+        turn.left = 0;
+    }
+
+    /// When the next segment may leave; in the past if it may at once.
+    #[inline]
+    pub(crate) fn due(&self) -> Instant {
+        self.next
     }
 
     /// Lets nothing leave before `until`.
@@ -185,18 +197,6 @@ mod tests {
 
     fn segment(number: u64) -> Departure {
         Departure { bytes: 1000, number: Packets::new(number), burst: None }
-    }
-
-    #[test]
-    fn a_burst_is_a_millisecond_s_worth_and_two_segments_at_least() {
-        let of = |rate, rtt_us: u64| burst_segments(rate, 1448, Some(Duration::from_micros(rtt_us)));
-        assert_eq!(
-            [Rate::mbps(1), Rate::mbps(2), Rate::mbps(20), Rate::mbps(100)].map(|rate| of(rate, 40_000)),
-            [1, 2, 2, 8]
-        );
-        assert_eq!((of(Rate::gbps(10), 40_000), burst_segments(Rate::mbps(20), 1448, None)), (45, 2));
-        // 65,215 bytes halved ten times, and not at all.
-        assert_eq!((of(Rate::mbps(20), 5 * 1024), of(Rate::mbps(20), 500)), (2, 45));
     }
 
     #[test]

@@ -5,17 +5,21 @@ use narrows_units::Instant;
 /// Flags of a segment.
 pub(crate) mod flag {
     /// Reported by SACK.
-    pub(crate) const SACKED: u8 = 1;
+    pub(crate) const SACKED: u16 = 1;
     /// Deemed lost; set while the segment is not SACKed.
-    pub(crate) const LOST: u8 = 2;
+    pub(crate) const LOST: u16 = 2;
     /// A retransmission of it counts as being in the network.
-    pub(crate) const RETRANS: u8 = 4;
+    pub(crate) const RETRANS: u16 = 4;
     /// Was retransmitted at least once (Karn's rule).
-    pub(crate) const EVER: u8 = 8;
+    pub(crate) const EVER: u16 = 8;
     /// Its last octet is the FIN.
-    pub(crate) const FIN: u8 = 16;
+    pub(crate) const FIN: u16 = 16;
     /// Sent while the application limited the flow (section 3 of the delivery-rate draft).
-    pub(crate) const APP_LIMITED: u8 = 32;
+    pub(crate) const APP_LIMITED: u16 = 32;
+    /// Left in the same super-packet as the segment before it, so that it may do so again.
+    pub(crate) const JOINED: u16 = 64;
+    /// Has PSH, in a retransmission too.
+    pub(crate) const PUSH: u16 = 128;
 }
 
 /// A sent segment. The board has one for each segment in the window, written and read once, so it is small. Data that
@@ -27,7 +31,7 @@ pub(crate) struct Segment {
     /// Octets of sequence space, the FIN included.
     pub(crate) len: u32,
     /// See [`flag`].
-    pub(crate) flags: u8,
+    pub(crate) flags: u16,
     /// Last transmission.
     pub(crate) sent_at: Instant,
 }
@@ -41,7 +45,7 @@ impl Segment {
 
     /// Whether a flag of `mask` is set.
     #[inline]
-    pub(crate) fn has(&self, mask: u8) -> bool {
+    pub(crate) fn has(&self, mask: u16) -> bool {
         self.flags & mask != 0
     }
 

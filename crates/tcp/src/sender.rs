@@ -134,6 +134,17 @@ impl Sender {
         self.fin_sent && self.una > self.end
     }
 
+    /// Offset after the last byte that the application has offered; `u64::MAX` for an endless stream.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Whether the FIN follows what was offered, and is not sent.
+    #[inline]
+    pub(crate) fn fin_waits(&self) -> bool {
+        self.fin_wanted && !self.fin_sent
+    }
+
     /// Bytes offered and not sent.
     #[inline]
     pub(crate) fn unsent(&self) -> u64 {

@@ -220,6 +220,14 @@ const SETTINGS: &[Field] = &[
          at least (`tcp_tso_autosize`); `false`: one by one.",
     ),
     setting!(
+        gso,
+        Kind::Switch,
+        Need::Default("false"),
+        "Segments leave in bursts as from Linux with GSO, paced or not: up to a millisecond's worth at the rate of the \
+         window, two at least, and a sender whose ACK is due waits for room for more (`tcp_tso_autosize`, \
+         `tcp_tso_should_defer`); `false`: one by one.",
+    ),
+    setting!(
         max_retries,
         Kind::Or(&Kind::Integer(1, 1000), &[Word("unlimited", "the connection never gives up, as in ns-2")]),
         Need::ByStack(["15", "15", "unlimited", "unlimited"]),

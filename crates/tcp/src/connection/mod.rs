@@ -12,6 +12,7 @@
 //! | `sacked.rs` | the SACK option of an ACK |
 //! | `linux.rs` | what a receiver that follows Linux is told |
 //! | `output.rs` | which segment leaves next, and its header |
+//! | `burst.rs` | which segments leave together, where they do as Linux's with GSO |
 //! | `idle.rs` | what a sender does that cwnd or the application stops |
 //! | `timers.rs` | what happens when a timer expires |
 //! | `socket.rs` | what a socket asks of a full end: options, closing, errors, ICMP |
@@ -21,6 +22,7 @@
 //! | `check.rs` | invariants, for tests |
 
 mod ack;
+mod burst;
 #[cfg(test)]
 mod check;
 mod full;
@@ -43,6 +45,8 @@ use crate::congestion::{Controller, initial_window};
 use crate::ecn::{Feedback, negotiates, offer};
 use crate::episode::Episode;
 use crate::handshake::{Syn, first_cap};
+use crate::linux::gso::{Gso, Rest};
+use crate::linux::write_queue::WriteFlags;
 use crate::options::TimestampState;
 use crate::pacer::Pacer;
 use crate::rate::RateSampler;
@@ -97,6 +101,8 @@ pub struct Connection {
     ts: TimestampState,
     rate: RateSampler,
     assist: Option<Box<dyn Assist>>,
+    /// None if segments leave one by one.
+    gso: Option<Box<Gso>>,
     timers: Timers,
     pacer: Pacer,
     /// Segments that leave before all others.
@@ -207,6 +213,7 @@ impl Connection {
             socket: None,
             agreement: Agreement::Nothing,
             assist,
+            gso: config.gso.then(Box::default),
             pacer: Pacer::default(),
             timers: Timers::default(),
             aborted_at: Instant::NEVER,
@@ -221,9 +228,18 @@ impl Connection {
 
     /// Adds `bytes` to the application's stream; [`Bytes::MAX`] means endless. Ignored after [`close`](Self::close).
     pub fn write(&mut self, bytes: Bytes) {
+        self.write_with(bytes, WriteFlags::default());
+    }
+
+    /// Adds `bytes` to the application's stream like [`write`](Self::write). The flags count at full ends, and with
+    /// [`Config::gso`].
+    pub fn write_with(&mut self, bytes: Bytes, flags: WriteFlags) {
         self.tx.write(bytes.as_u64());
         if let Some(socket) = &mut self.socket {
-            socket.hold.on_write(false);
+            socket.hold.on_write(flags.more);
+        }
+        if let Some(gso) = &mut self.gso {
+            gso.queue.write(self.tx.end(), flags);
         }
     }
 
@@ -231,6 +247,15 @@ impl Connection {
     /// then the FIN follows what was sent.
     pub fn withdraw(&mut self) {
         self.tx.withdraw();
+        self.forget_unsent();
+    }
+
+    /// Forgets the buffers of what was withdrawn.
+    fn forget_unsent(&mut self) {
+        if let Some(gso) = &mut self.gso {
+            gso.queue.withdraw(self.tx.nxt, self.tx.end());
+            gso.rest = Rest::Nothing;
+        }
     }
 
     /// Closes the application's stream: a FIN follows what was written. An endless stream ends at what has been sent.
@@ -240,7 +265,11 @@ impl Connection {
         if matches!(self.state, State::Listen | State::SynSent) && self.tx.unsent() == 0 {
             self.enter_closed();
         } else {
+            let endless = self.tx.end() == u64::MAX;
             self.tx.close();
+            if endless {
+                self.forget_unsent();
+            }
         }
     }
 

@@ -139,6 +139,9 @@ impl Connection {
             self.window_probe(now, out);
             return true;
         }
+        if self.gso.is_some() {
+            return self.poll_together(now, out);
+        }
         let fresh = self.tx.fresh(self.smss, self.holds_small());
         let new = fresh.window_octets();
         if new > 0 && self.tx.board.is_empty() {
@@ -169,19 +172,35 @@ impl Connection {
 
     /// Whether a segment that is not full waits while data is in flight.
     #[inline]
-    fn holds_small(&self) -> bool {
+    pub(super) fn holds_small(&self) -> bool {
         self.socket.as_ref().map_or(self.config.nagle, |socket| socket.hold.holds(true))
     }
 
+    /// Sends new data of `len` bytes, then the FIN if `fin`.
     #[inline]
     fn send_new(&mut self, len: u32, fin: bool, next: Next, now: Instant, out: &mut Packet) {
+        let push = len > 0 && self.tx.unsent() == u64::from(len);
+        self.send_new_as(len, (if fin { flag::FIN } else { 0 }, push), next, now, out);
+    }
+
+    /// Sends new data of `len` bytes. Its entry on the board has the flags `marks`; `push` is whether it has PSH.
+    #[inline(always)]
+    pub(super) fn send_new_as(
+        &mut self,
+        len: u32,
+        (marks, push): (u16, bool),
+        next: Next,
+        now: Instant,
+        out: &mut Packet,
+    ) {
+        let fin = marks & flag::FIN != 0;
         let start = self.tx.nxt;
         let flight = self.tx.board.flight();
         let octets = u64::from(len) + u64::from(fin);
         let idle = if flight == 0 { now.since(self.tx.last_sent) } else { Duration::ZERO };
         let beyond = flight + u64::from(len) > self.cwnd().as_u64();
         let stamp = self.rate.on_sent(self.tx.board.pipe(), len + u32::from(fin), now);
-        let mut flags = if fin { flag::FIN } else { 0 };
+        let mut flags = marks;
         if self.rate.is_app_limited() {
             flags |= flag::APP_LIMITED;
         }
@@ -199,7 +218,7 @@ impl Connection {
         if fin {
             bits = bits.with(TcpFlags::FIN);
         }
-        if self.tx.unsent() == 0 && len > 0 {
+        if push {
             bits = bits.with(TcpFlags::PSH);
         }
         let seq = self.tx.seq(start);
@@ -223,7 +242,7 @@ impl Connection {
     }
 
     #[inline(never)]
-    fn retransmit(&mut self, index: u64, next: Next, now: Instant, out: &mut Packet) -> bool {
+    pub(super) fn retransmit(&mut self, index: u64, next: Next, now: Instant, out: &mut Packet) -> bool {
         let Some(&segment) = self.tx.board.get(index) else { return false };
         let flight = self.tx.board.flight();
         let stamp = self.rate.on_sent(self.tx.board.pipe(), segment.len, now);
@@ -247,7 +266,8 @@ impl Connection {
         stats.retransmitted_packets += Packets::new(u64::from(payload > 0));
         self.note_sent(payload, true, Duration::ZERO, now);
         let fin = if segment.has(flag::FIN) { TcpFlags::FIN } else { TcpFlags::NONE };
-        self.segment(self.tx.seq(segment.start), TcpFlags::ACK.with(fin), payload, now, out);
+        let push = if segment.has(flag::PUSH) { TcpFlags::PSH } else { TcpFlags::NONE };
+        self.segment(self.tx.seq(segment.start), TcpFlags::ACK.with(fin).with(push), payload, now, out);
         self.finish(SegmentKind::Retransmission, flight, now, out);
         true
     }
@@ -285,9 +305,12 @@ impl Connection {
     /// Reports a data segment that leaves to the pacer, where `rate` paces them.
     #[inline(never)]
     fn pace(&mut self, bytes: u64, rate: Rate, now: Instant) {
+        let segment = Departure { bytes, number: self.stats.sent_packets, burst: None };
+        if self.gso.is_some() {
+            return self.pace_together(segment, now);
+        }
         let burst = self.config.tso.then(|| burst_segments(rate, self.smss, self.rtt.min()));
-        let segment = Departure { bytes, number: self.stats.sent_packets, burst };
-        self.pacer.on_sent(segment, &self.congestion.win, now);
+        self.pacer.on_sent(Departure { burst, ..segment }, &self.congestion.win, now);
     }
 
     #[inline(never)]

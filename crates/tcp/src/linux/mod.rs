@@ -1,18 +1,22 @@
-//! The behaviour of a Linux receiver beyond the RFCs: its ACKs and its window.
+//! The behaviour of Linux beyond the RFCs: a receiver's ACKs and window, and the bursts of a sender.
 //!
 //! | file | its part | switch |
 //! |---|---|---|
 //! | `peer_mss.rs` | the estimate of the peer's segment size that both others use | either |
 //! | `quickack.rs` | when ACKs leave | [`Config::quick_ack`](crate::Config::quick_ack) |
 //! | `autotuning.rs` | how the advertised window grows | [`Config::autotuning`](crate::Config::autotuning) |
+//! | `gso.rs` | how many segments leave together | [`Config::gso`](crate::Config::gso) |
+//! | `write_queue.rs` | the buffers that the application's data waits in | the same |
 //!
-//! All follow Linux 6.1 (`net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`), the window also later versions
+//! The first three follow Linux 6.1 (`net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`), the window also later versions
 //! ([`Config::kernel`](crate::Config::kernel)). They are state machines that the
 //! receiver notifies of segments and queries; none knows a packet. If both switches are off, none of them exists.
 
 pub(crate) mod autotuning;
+pub(crate) mod gso;
 pub(crate) mod peer_mss;
 pub(crate) mod quickack;
+pub(crate) mod write_queue;
 
 use autotuning::{Arrived, Autotuning};
 use narrows_settings::{Config, DelayedAck};

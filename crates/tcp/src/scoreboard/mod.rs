@@ -185,6 +185,25 @@ impl Scoreboard {
         }
     }
 
+    fn get_mut(&mut self, index: u64) -> Option<&mut Segment> {
+        let at = index.checked_sub(self.base).and_then(|at| usize::try_from(at).ok())?;
+        self.segments.get_mut(at)
+    }
+
+    /// Notes that the segment with this index leaves as the first of a super-packet.
+    pub(crate) fn part(&mut self, index: u64) {
+        if let Some(segment) = self.get_mut(index) {
+            segment.flags &= !flag::JOINED;
+        }
+    }
+
+    /// Notes that the segment with this index left with PSH.
+    pub(crate) fn push_again(&mut self, index: u64) {
+        if let Some(segment) = self.get_mut(index) {
+            segment.flags |= flag::PUSH;
+        }
+    }
+
     fn stamp(&self, at: usize) -> Option<Stamp> {
         self.stamps.as_ref().and_then(|stamps| stamps.ring.get(at).copied())
     }
@@ -237,7 +256,7 @@ impl Scoreboard {
             if !whole {
                 // Only part of it is acknowledged: the rest stays as a shorter segment with the same history.
                 gone.len = u32::try_from(upto - first.start).unwrap_or(first.len);
-                gone.flags &= !flag::FIN;
+                gone.flags &= !(flag::FIN | flag::PUSH);
                 first.start = upto;
                 first.len -= gone.len;
             }

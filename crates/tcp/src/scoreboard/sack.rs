@@ -89,7 +89,7 @@ impl Scoreboard {
         let mut rest = *segment;
         let Ok(front) = u32::try_from(offset - segment.start) else { return };
         segment.len = front;
-        segment.flags &= !flag::FIN;
+        segment.flags &= !(flag::FIN | flag::PUSH);
         rest.start = offset;
         rest.len -= front;
         self.segments.insert(at + 1, rest);

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 impl Scoreboard {
     /// Recomputes every counter from the flags and compares; for tests.
     pub(crate) fn check(&self) {
-        let sum = |mask: u8| -> u64 { self.segments.iter().filter(|s| s.has(mask)).map(|s| u64::from(s.len)).sum() };
+        let sum = |mask: u16| -> u64 { self.segments.iter().filter(|s| s.has(mask)).map(|s| u64::from(s.len)).sum() };
         assert_eq!(self.sacked, sum(flag::SACKED), "sacked");
         assert_eq!(self.lost, sum(flag::LOST), "lost");
         assert_eq!(self.retransmitted, sum(flag::RETRANS), "retransmitted");

@@ -2,6 +2,7 @@
 //! Exchanges of segments between two end points and a deterministic network, in virtual time.
 
 mod accurate_ecn;
+mod bursts;
 mod capped;
 mod capped_ends;
 mod closing;

@@ -37,7 +37,7 @@ fn configs() -> impl Strategy<Value = Config> {
         Just(RecoveryKind::Fack)
     ];
     let reduction = prop_oneof![Just(Reduction::Immediate), Just(Reduction::Prr), Just(Reduction::PrrLinux)];
-    let flags = prop::collection::vec(any::<bool>(), 14);
+    let flags = prop::collection::vec(any::<bool>(), 15);
     ((kind, reduction), flags, 1u64..200_000, 100u16..1460).prop_map(|((recovery, reduction), f, buffer, mss)| Config {
         recovery,
         reduction,
@@ -58,6 +58,7 @@ fn configs() -> impl Strategy<Value = Config> {
         ecn_echo: if f[12] { EcnEcho::EachMark } else { EcnEcho::UntilCwr },
         recv_buffer: Bytes::new(buffer),
         mss,
+        gso: f[14],
         max_retries: Some(10_000),
         ..Config::default()
     })

@@ -1,0 +1,300 @@
+//! Segments that leave together, as Linux's do with GSO: which, and how they are one packet.
+//!
+//! `tcp_write_xmit` and `tcp_xmit_retransmit_queue` (Linux 7.2, `net/ipv4/tcp_output.c`) make super-packets;
+//! [`crate::linux::gso`] has their arithmetic. A super-packet of `n` segments is `n` entries on the board. Its first
+//! segment is chosen as every segment is, by recovery and the windows. The others follow it: of new data as many as were
+//! chosen with the first, of retransmissions as long as recovery names the next segment of the same super-packet.
+//!
+//! [`poll_transmit`](Connection::poll_transmit) gives the segments, as they are on the wire.
+//! [`poll_burst`](Connection::poll_burst) gives the super-packet, as a packet socket of the sending host sees it.
+
+use super::Connection;
+use crate::linux::gso::{self, Batch, Deferred, Ready, Rest};
+use crate::linux::write_queue::{Cut, Head};
+use crate::pacer::{Departure, rate_by_ratio};
+use crate::recovery::{Next, Room};
+use crate::segment::flag;
+use crate::sender::Fresh;
+use narrows_cc::{Phase, Window};
+use narrows_units::{Duration, Instant, Packets};
+use narrows_wire::{Packet, TcpFlags};
+
+/// Linux's percentages of the window that leave per round-trip time (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
+const RATIO: (u32, u32) = (200, 120);
+
+impl Connection {
+    /// The next packet that leaves now, with all segments that leave together with [`Config::gso`](crate::Config::gso):
+    /// one header, and the payload of all. All but the last segment have the same size. Call until there is none.
+    pub fn poll_burst(&mut self, now: Instant) -> Option<Packet> {
+        let mut packet = self.poll_transmit(now)?;
+        let mut part = self.blank();
+        while packet.payload_len > 0 && self.continue_burst(now, &mut part) {
+            let last = part.tcp().map_or(TcpFlags::NONE, |tcp| tcp.flags);
+            if let Some(tcp) = packet.tcp_mut() {
+                tcp.flags = tcp.flags.with(last);
+            }
+            packet.payload_len += part.payload_len;
+        }
+        Some(packet)
+    }
+
+    /// A segment with data or FIN, where segments leave together.
+    #[inline(never)]
+    pub(super) fn poll_together(&mut self, now: Instant, out: &mut Packet) -> bool {
+        if self.continue_burst(now, out) {
+            return true;
+        }
+        let fresh = self.fresh_together();
+        let new = if fresh.window_octets() > 0 { self.smss } else { 0 };
+        if new > 0 && self.tx.board.is_empty() {
+            self.restart_if_idle(now);
+        }
+        let cwnd = self.cwnd().as_u64();
+        let next = self.recovery.next(&mut self.tx.board, &Room { cwnd, new });
+        match next {
+            Next::Hold => self.note_usage(true, now),
+            Next::Idle => self.on_nothing_to_send(fresh, cwnd, now),
+            _ if !self.pacer.admits(now) => {
+                self.note_usage(false, now);
+                return false;
+            }
+            Next::Retransmit(index) => return self.begin_again(index, next, now, out),
+            Next::Rescue(index) | Next::Probe(Some(index)) => {
+                self.begin_together(Rest::Nothing);
+                self.tx.board.part(index);
+                return self.retransmit(index, next, now, out);
+            }
+            Next::New | Next::Probe(None) => match self.batch(fresh, next, now) {
+                Ok(batch) => {
+                    self.begin_together(Rest::New(batch));
+                    self.send_part(next, now, out);
+                    return true;
+                }
+                Err(deferred) => self.note_usage(deferred == Deferred::Cwnd, now),
+            },
+        }
+        self.pacer.idle();
+        false
+    }
+
+    /// Begins a super-packet.
+    fn begin_together(&mut self, rest: Rest) {
+        if let Some(gso) = &mut self.gso {
+            (gso.rest, gso.begins) = (rest, true);
+        }
+    }
+
+    /// The next segment of the super-packet under way, if there is one.
+    fn continue_burst(&mut self, now: Instant, out: &mut Packet) -> bool {
+        match self.gso.as_ref().map_or(Rest::Nothing, |gso| gso.rest) {
+            Rest::Nothing => false,
+            Rest::New(_) => {
+                self.send_part(Next::New, now, out);
+                true
+            }
+            Rest::Again { index, most } => self.continue_again(index, most, now, out),
+        }
+    }
+
+    /// Sends the next segment of the new data that leaves together.
+    fn send_part(&mut self, next: Next, now: Instant, out: &mut Packet) {
+        let (start, smss) = (self.tx.nxt, self.smss);
+        let Some(gso) = &mut self.gso else { return };
+        let Rest::New(batch) = gso.rest else { return };
+        let len = batch.octets.min(smss);
+        let rest = batch.octets - len;
+        let last = rest == 0;
+        gso.rest = if last { Rest::Nothing } else { Rest::New(Batch { octets: rest, ..batch }) };
+        // Several segments end with PSH in any case, for the receiver's GRO (`__tcp_transmit_skb`).
+        let (push, fin) = (last && (batch.push || !gso.begins), last && batch.fin);
+        if last && len < smss {
+            gso.small_end = start + len + u64::from(fin);
+        }
+        let mark = |on: bool, mark: u16| if on { mark } else { 0 };
+        let marks = mark(!gso.begins, flag::JOINED) | mark(push, flag::PUSH) | mark(fin, flag::FIN);
+        self.send_new_as(u32::try_from(len).unwrap_or(u32::MAX), (marks, push), next, now, out);
+        self.end_part();
+    }
+
+    /// Sends the segment with this index again, as the first of a super-packet.
+    fn begin_again(&mut self, index: u64, next: Next, now: Instant, out: &mut Packet) -> bool {
+        let most = self.burst_limit().saturating_sub(1);
+        self.begin_together(Rest::Nothing);
+        self.tx.board.part(index);
+        let sent = self.retransmit(index, next, now, out);
+        self.end_part();
+        self.look_ahead(index + 1, most);
+        sent
+    }
+
+    /// Sends the segment with this index again, together with the one before it.
+    fn continue_again(&mut self, index: u64, most: u32, now: Instant, out: &mut Packet) -> bool {
+        let sent = self.retransmit(index, Next::Retransmit(index), now, out);
+        if !self.look_ahead(index + 1, most.saturating_sub(1))
+            && let Some(tcp) = out.tcp_mut()
+        {
+            // The last of several.
+            tcp.flags = tcp.flags.with(TcpFlags::PSH);
+            self.tx.board.push_again(index);
+        }
+        sent
+    }
+
+    /// Whether the segment with this index leaves again together with the one before it: it left together with that,
+    /// recovery names it next, and `most` is not zero. Otherwise the super-packet is over.
+    fn look_ahead(&mut self, index: u64, most: u32) -> bool {
+        let joined = self.tx.board.get(index).is_some_and(|segment| segment.has(flag::JOINED));
+        let room = Room { cwnd: self.cwnd().as_u64(), new: 0 };
+        let more = joined && most > 0 && self.recovery.next(&mut self.tx.board, &room) == Next::Retransmit(index);
+        if let Some(gso) = &mut self.gso {
+            gso.rest = if more { Rest::Again { index, most } } else { Rest::Nothing };
+        }
+        if joined && !more {
+            self.tx.board.part(index);
+        }
+        more
+    }
+
+    /// A segment of a super-packet left; what follows is not its first.
+    fn end_part(&mut self) {
+        if let Some(gso) = &mut self.gso {
+            gso.begins = false;
+        }
+    }
+
+    /// Reports a data segment that leaves to the pacer.
+    pub(super) fn pace_together(&mut self, segment: Departure, now: Instant) {
+        let Some(gso) = &mut self.gso else { return };
+        let first = core::mem::take(&mut gso.begins);
+        // Linux counts the segments of a super-packet when it leaves, and then asks whether it is paced.
+        let follow = match gso.rest {
+            Rest::New(batch) => batch.octets.div_ceil(self.smss.max(1)),
+            Rest::Nothing | Rest::Again { .. } => 0,
+        };
+        let number = segment.number + Packets::new(follow);
+        self.pacer.on_sent_together(Departure { number, ..segment }, first, &self.congestion.win, now);
+    }
+
+    /// The next new data, as far as the peer's window and Nagle's algorithm allow some of it (`tcp_snd_wnd_test`,
+    /// `tcp_nagle_test`).
+    fn fresh_together(&mut self) -> Fresh {
+        if self.tx.overridden {
+            return self.tx.fresh(self.smss, self.holds_small());
+        }
+        let room = self.tx.edge.saturating_sub(self.tx.nxt);
+        let Some(head) = self.head_of(1) else {
+            return match (self.tx.fin_waits(), room) {
+                (false, _) => Fresh::Nothing,
+                (true, 0) => Fresh::Blocked,
+                (true, _) => Fresh::Segment { len: 0, fin: true },
+            };
+        };
+        let fin = head.last && self.tx.fin_waits();
+        let len = head.octets.min(self.smss);
+        let whole = head.octets <= self.smss;
+        let held = whole && !fin && head.last && self.nagle_holds(head.octets < self.smss);
+        if room < len || held {
+            return Fresh::Blocked;
+        }
+        Fresh::Segment { len: u32::try_from(len).unwrap_or(u32::MAX), fin: fin && whole }
+    }
+
+    /// The buffer at the head of the write queue, grown to `segments` if there is so much.
+    fn head_of(&mut self, segments: u32) -> Option<Head> {
+        let (nxt, smss) = (self.tx.nxt, self.smss);
+        let max_window = self.tx.max_window();
+        let cut = Cut { goal: gso::size_goal(max_window, smss), max_window };
+        let queue = &mut self.gso.as_mut()?.queue;
+        let head = queue.head(nxt, &cut)?;
+        let wanted = u64::from(segments) * smss;
+        if head.octets >= wanted || head.last || head.record {
+            return Some(head);
+        }
+        queue.grow(nxt, wanted);
+        queue.head(nxt, &cut)
+    }
+
+    /// Whether Nagle's algorithm, in Minshall's variant, holds back a segment that is `partial` (`tcp_nagle_check`).
+    fn nagle_holds(&self, partial: bool) -> bool {
+        let small = self.gso.as_ref().is_some_and(|gso| gso.small_outstanding(self.tx.una));
+        let small = small && !self.tx.board.is_empty();
+        partial && self.socket.as_ref().map_or(self.config.nagle && small, |socket| socket.hold.holds(small))
+    }
+
+    /// Most segments of a super-packet (`tcp_tso_segs`).
+    fn burst_limit(&self) -> u32 {
+        let win = Window { cwnd: self.cwnd(), ..self.congestion.win };
+        let burst = self.config.burst;
+        let burst = win.pacing_rate.map_or(burst, |rate| gso::paced(rate, burst));
+        let by_window = || {
+            let srtt = self.rto.srtt()?;
+            rate_by_ratio(RATIO, &win, self.tx.board.flight(), self.smss, srtt)
+        };
+        gso::segments(self.pacer.rate(&win).or_else(by_window), self.smss, self.rtt.min(), &burst)
+    }
+
+    /// What of the new data leaves together now, of which recovery allows a segment; or why the sender waits.
+    fn batch(&mut self, fresh: Fresh, next: Next, now: Instant) -> Result<Batch, Deferred> {
+        let Fresh::Segment { len, fin } = fresh else { return Err(Deferred::Otherwise) };
+        let one = Batch { octets: u64::from(len), push: true, fin };
+        if self.tx.overridden || len == 0 {
+            return Ok(Batch { push: len > 0, ..one });
+        }
+        let limit = self.burst_limit();
+        let quota = self.quota(limit);
+        let Some(head) = self.head_of(quota) else { return Err(Deferred::Otherwise) };
+        let (smss, octets) = (self.smss, head.octets);
+        let fin = head.last && self.tx.fin_waits();
+        let send_room = self.tx.edge.saturating_sub(self.tx.nxt);
+        if octets > smss {
+            let cwnd = self.cwnd().as_u64();
+            let ready = Ready {
+                repairs: matches!(self.phase(), Phase::Recovery | Phase::Loss),
+                octets,
+                last: head.last,
+                complete: fin || head.record,
+                send_room,
+                cwnd_room: cwnd.saturating_sub(self.tx.board.pipe()) / smss * smss,
+                enough: gso::enough(self.tx.window().min(cwnd), smss, &self.config.burst),
+                most: u64::from(limit) * smss,
+                stamp: self.tx.last_sent.max(self.pacer.due()),
+                head_sent: self.tx.board.head().map(|head| head.sent_at),
+                srtt: self.rto.srtt().unwrap_or(Duration::ZERO),
+                now,
+            };
+            if !matches!(next, Next::Probe(_))
+                && let Some(deferred) = ready.deferred()
+            {
+                return Err(deferred);
+            }
+        }
+        let holds = self.nagle_holds(true) && octets.min(send_room) % smss != 0;
+        let sent = match octets {
+            _ if octets <= smss => octets,
+            _ => gso::split_point(octets, head.last, (u64::from(quota) * smss, smss), send_room, holds),
+        };
+        let whole = sent == octets;
+        Ok(Batch { octets: sent, push: whole && head.push, fin: whole && fin && send_room > sent })
+    }
+
+    /// Segments of new data that the congestion window allows together, of which recovery allows one, at most `limit`.
+    fn quota(&mut self, limit: u32) -> u32 {
+        let cwnd = self.cwnd().as_u64();
+        let smss = self.smss;
+        let fits = |this: &mut Self, segments: u32| {
+            let room = Room { cwnd, new: u64::from(segments) * smss };
+            matches!(this.recovery.next(&mut this.tx.board, &room), Next::New)
+        };
+        let by_pipe = gso::quota(cwnd, self.tx.board.pipe(), smss).min(limit).max(1);
+        if by_pipe == 1 || fits(self, by_pipe) {
+            return by_pipe;
+        }
+        // Recovery does not go by the pipe: it may count all that is not acknowledged.
+        let (mut most, mut least) = (by_pipe, 1);
+        while least + 1 < most {
+            let middle = least.midpoint(most);
+            if fits(self, middle) { least = middle } else { most = middle }
+        }
+        least
+    }
+}

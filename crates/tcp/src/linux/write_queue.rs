@@ -1,0 +1,296 @@
+//! The application's data before it is sent, in buffers as Linux cuts them (`tcp_sendmsg_locked`, Linux 7.2).
+//!
+//! A write fills the last buffer of the queue up to a goal, then begins others. The last buffer of a write has PSH, and
+//! one where more than half of the peer's largest window was written since the last PSH (`forced_push`). Buffers matter
+//! where a super-packet ends: it has PSH if its buffer has, it does not reach over the end of a record, and a buffer
+//! that another follows gets no more data.
+//!
+//! Data is counted, not carried, so a buffer is its end. Only the next few are kept; the rest of a large write is cut
+//! later, by the goal of that time.
+
+use std::collections::VecDeque;
+
+/// Buffers that are cut ahead.
+const AHEAD: usize = 32;
+
+/// Writes that are remembered before they are cut.
+const WRITES: usize = 32;
+
+/// A buffer, which begins where the one before it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Buffer {
+    /// Offset after the last octet.
+    end: u64,
+    /// Whether its last segment has PSH.
+    push: bool,
+    /// Whether it ends a record (`MSG_EOR`): nothing is added to it.
+    record: bool,
+}
+
+/// A write that is not cut yet, or not all of it.
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    end: u64,
+    record: bool,
+    /// More data follows at once (`MSG_MORE`), so that its end has no PSH.
+    more: bool,
+}
+
+/// How a write ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteFlags {
+    /// It ends a record, so that later data goes into other segments (`MSG_EOR`).
+    pub record: bool,
+    /// More follows at once, so that its end is not pushed (`MSG_MORE`).
+    pub more: bool,
+}
+
+/// How the next writes are cut.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut {
+    /// Most octets of a buffer.
+    pub(crate) goal: u64,
+    /// The largest window that the peer ever offered.
+    pub(crate) max_window: u64,
+}
+
+/// The buffer at the head of the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// Its octets.
+    pub(crate) octets: u64,
+    /// Whether no other follows.
+    pub(crate) last: bool,
+    /// Whether it ends with PSH.
+    pub(crate) push: bool,
+    /// Whether it ends a record.
+    pub(crate) record: bool,
+}
+
+/// The buffers that wait.
+#[derive(Debug, Default)]
+pub(crate) struct WriteQueue {
+    buffers: VecDeque<Buffer>,
+    writes: VecDeque<Write>,
+    /// Offset after the last buffer that was cut.
+    cut: u64,
+    /// Whether the first of `writes` is cut in part.
+    begun: bool,
+    /// Offset after the last octet with PSH.
+    pushed: u64,
+}
+
+impl WriteQueue {
+    /// Notes a write, after which the stream ends at offset `end`.
+    pub(crate) fn write(&mut self, end: u64, flags: WriteFlags) {
+        let last = self.writes.back().map_or(self.cut, |write| write.end);
+        if end == last {
+            return;
+        }
+        let write = Write { end, record: flags.record, more: flags.more };
+        let many = self.writes.len() >= WRITES;
+        match self.writes.back_mut().filter(|last| !last.record) {
+            Some(last) if many => *last = write,
+            _ => self.writes.push_back(write),
+        }
+    }
+
+    /// Forgets all that is not sent, because the application withdrew it; the stream now ends at `end`, which is beyond
+    /// `nxt` only by the octet of a window probe.
+    pub(crate) fn withdraw(&mut self, nxt: u64, end: u64) {
+        self.buffers.clear();
+        self.writes.clear();
+        (self.cut, self.begun) = (nxt, false);
+        self.write(end, WriteFlags::default());
+    }
+
+    /// The buffer at the head, with everything before the offset `nxt` sent.
+    #[inline]
+    pub(crate) fn head(&mut self, nxt: u64, cut: &Cut) -> Option<Head> {
+        while self.buffers.front().is_some_and(|buffer| buffer.end <= nxt) {
+            self.buffers.pop_front();
+        }
+        if !self.writes.is_empty() && self.buffers.len() < AHEAD / 2 {
+            self.cut_ahead(nxt, cut);
+        }
+        let &Buffer { end, push, record } = self.buffers.front()?;
+        let last = self.buffers.len() == 1 && self.writes.is_empty();
+        Some(Head { octets: end - nxt, last, push, record })
+    }
+
+    /// Cuts writes into buffers.
+    #[inline(never)]
+    fn cut_ahead(&mut self, nxt: u64, cut: &Cut) {
+        self.cut = self.cut.max(nxt);
+        while self.buffers.len() < AHEAD
+            && let Some(&write) = self.writes.front()
+        {
+            if write.end <= self.cut {
+                // A window probe had all of it.
+                self.writes.pop_front();
+                self.begun = false;
+                continue;
+            }
+            let start = self.buffers.iter().rev().nth(1).map_or(nxt, |buffer| buffer.end.max(nxt));
+            let begun = self.begun;
+            let room = |buffer: &Buffer| cut.goal.saturating_sub(buffer.end - start);
+            let full = match self.buffers.back_mut().filter(|buffer| !buffer.record && room(buffer) > 0) {
+                Some(buffer) => {
+                    buffer.end = write.end.min(buffer.end + room(buffer));
+                    buffer.push &= begun;
+                    buffer
+                }
+                None => {
+                    let end = write.end.min(self.cut.saturating_add(cut.goal));
+                    self.buffers.push_back(Buffer { end, push: false, record: false });
+                    let Some(buffer) = self.buffers.back_mut() else { return };
+                    buffer
+                }
+            };
+            self.cut = full.end;
+            let done = full.end >= write.end;
+            let forced = full.end > self.pushed.saturating_add(cut.max_window / 2);
+            if forced || (done && !write.more) {
+                full.push = true;
+                self.pushed = full.end;
+            }
+            full.record |= done && write.record;
+            self.begun = !done;
+            if done {
+                self.writes.pop_front();
+            }
+        }
+    }
+
+    /// Adds octets of the second buffer to the head, until that has `octets` (`tcp_grow_skb`).
+    #[inline]
+    pub(crate) fn grow(&mut self, nxt: u64, octets: u64) {
+        let Some(&[head, next]) = self.buffers.as_slices().0.first_chunk::<2>() else {
+            return self.grow_wrapped(nxt, octets);
+        };
+        if !head.record && head.end - nxt < octets {
+            self.grow_by(head, next, octets - (head.end - nxt));
+        }
+    }
+
+    fn grow_wrapped(&mut self, nxt: u64, octets: u64) {
+        let (Some(&head), Some(&next)) = (self.buffers.front(), self.buffers.get(1)) else { return };
+        if !head.record && head.end - nxt < octets {
+            self.grow_by(head, next, octets - (head.end - nxt));
+        }
+    }
+
+    fn grow_by(&mut self, head: Buffer, next: Buffer, missing: u64) {
+        let end = next.end.min(head.end + missing);
+        let eaten = end == next.end;
+        if eaten {
+            self.buffers.pop_front();
+        }
+        if let Some(front) = self.buffers.front_mut() {
+            *front = Buffer { end, push: head.push || (eaten && next.push), record: eaten && next.record };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CUT: Cut = Cut { goal: 4000, max_window: 20_000 };
+
+    fn queue(writes: &[u64]) -> WriteQueue {
+        let mut queue = WriteQueue::default();
+        for &end in writes {
+            queue.write(end, WriteFlags::default());
+        }
+        queue
+    }
+
+    /// Ends of the buffers, negative without PSH.
+    fn ends(queue: &WriteQueue) -> Vec<i64> {
+        queue.buffers.iter().map(|b| if b.push { b.end as i64 } else { -(b.end as i64) }).collect()
+    }
+
+    #[test]
+    fn a_write_fills_the_last_buffer_and_begins_others() {
+        let mut queue = queue(&[1500]);
+        assert_eq!(queue.head(0, &CUT), Some(Head { octets: 1500, last: true, push: true, record: false }));
+        queue.write(7000, WriteFlags::default());
+        assert_eq!(queue.head(0, &CUT), Some(Head { octets: 4000, last: false, push: false, record: false }));
+        assert_eq!(ends(&queue), [-4000, 7000], "the PSH of the first write went with the second");
+    }
+
+    #[test]
+    fn a_buffer_sent_in_part_is_filled_again() {
+        let mut queue = queue(&[3500]);
+        queue.head(0, &CUT);
+        queue.write(9000, WriteFlags::default());
+        assert_eq!(queue.head(3000, &CUT).map(|head| head.octets), Some(4000));
+        assert_eq!(ends(&queue), [-7000, 9000]);
+    }
+
+    #[test]
+    fn half_a_window_without_psh_gets_one() {
+        // forced_push, Linux 7.2: more than half of 20,000 octets.
+        let mut queue = queue(&[30_000]);
+        queue.head(0, &CUT);
+        assert_eq!(ends(&queue), [-4000, -8000, 12_000, -16_000, -20_000, 24_000, -28_000, 30_000]);
+    }
+
+    #[test]
+    fn a_buffer_grows_by_the_next() {
+        let mut queue = queue(&[1500]);
+        queue.head(0, &Cut { goal: 1000, ..CUT });
+        assert_eq!(ends(&queue), [-1000, 1500]);
+        queue.grow(0, 1200);
+        assert_eq!(ends(&queue), [-1200, 1500]);
+        queue.grow(0, 5000);
+        assert_eq!(ends(&queue), [1500], "with all of it comes its PSH");
+        assert_eq!(queue.head(0, &CUT).map(|head| head.last), Some(true));
+    }
+
+    #[test]
+    fn a_record_keeps_its_end() {
+        let mut queue = queue(&[]);
+        queue.write(1000, WriteFlags { record: true, more: false });
+        queue.write(2000, WriteFlags::default());
+        assert_eq!(queue.head(0, &CUT), Some(Head { octets: 1000, last: false, push: true, record: true }));
+        queue.grow(0, 2000);
+        assert_eq!(ends(&queue), [1000, 2000]);
+    }
+
+    #[test]
+    fn more_data_at_once_leaves_out_psh() {
+        let mut queue = queue(&[]);
+        queue.write(1000, WriteFlags { record: false, more: true });
+        assert_eq!(queue.head(0, &CUT).map(|head| head.push), Some(false));
+        queue.write(1500, WriteFlags::default());
+        assert_eq!(queue.head(0, &CUT).map(|head| (head.octets, head.push)), Some((1500, true)));
+    }
+
+    #[test]
+    fn an_endless_stream_is_cut_as_it_is_sent() {
+        let mut queue = queue(&[u64::MAX]);
+        let mut nxt = 0;
+        for _ in 0..1000 {
+            let head = queue.head(nxt, &CUT).unwrap();
+            assert_eq!((head.octets, head.last), (4000, false));
+            nxt += 4000;
+        }
+        assert!(queue.buffers.len() <= AHEAD);
+        queue.withdraw(nxt, nxt);
+        assert_eq!(queue.head(nxt, &CUT), None);
+        queue.write(nxt + 10, WriteFlags::default());
+        assert_eq!(queue.head(nxt, &CUT).map(|head| (head.octets, head.push)), Some((10, true)));
+    }
+
+    #[test]
+    fn many_small_writes_take_bounded_memory() {
+        let mut queue = queue(&[]);
+        for n in 1..100_000 {
+            queue.write(n, WriteFlags::default());
+        }
+        assert!(queue.writes.len() <= WRITES);
+        assert_eq!(queue.head(0, &CUT).map(|head| head.octets), Some(4000));
+    }
+}
