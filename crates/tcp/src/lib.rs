@@ -29,7 +29,7 @@ mod usage;
 
 pub use assist::{Agreement, Assist, COUNTERS, Outgoing, SegmentKind, WindowCap};
 pub use connection::Connection;
-pub use ecn::{AccurateEcn, HeaderBits};
+pub use ecn::{AccurateEcn, HeaderBits, LinuxEcnCounters, LinuxEcnMode, SeenOption, fail as ecn_fail};
 pub use linux::write_queue::WriteFlags;
 pub use narrows_settings::{
     Burst, Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RecoveryKind, Reduction,

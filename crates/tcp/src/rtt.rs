@@ -20,6 +20,7 @@ pub(crate) struct AckTiming {
     latest: Instant,
     /// Latest transmission of a segment that was retransmitted and is now acknowledged cumulatively.
     retransmitted: Option<Instant>,
+    segments: u64,
 }
 
 /// A round-trip time sample of one ACK.
@@ -34,18 +35,24 @@ pub(crate) struct Sample {
 impl AckTiming {
     /// Nothing delivered yet.
     pub(crate) const fn new() -> Self {
-        Self { earliest: Instant::NEVER, latest: Instant::ZERO, retransmitted: None }
+        Self { earliest: Instant::NEVER, latest: Instant::ZERO, retransmitted: None, segments: 0 }
     }
 
     /// A segment was delivered.
     #[inline]
     pub(crate) fn on_delivered(&mut self, segment: &Segment, cumulative: bool) {
+        self.segments += 1;
         if !segment.has(flag::EVER) {
             self.earliest = self.earliest.min(segment.sent_at);
             self.latest = self.latest.max(segment.sent_at);
         } else if cumulative {
             self.retransmitted = Some(self.retransmitted.map_or(segment.sent_at, |t| t.max(segment.sent_at)));
         }
+    }
+
+    /// How many segments were delivered.
+    pub(crate) fn segments(&self) -> u64 {
+        self.segments
     }
 
     /// The sample; `echo` is the ACK's TSecr if timestamps are in use, by the clock of `ts`.

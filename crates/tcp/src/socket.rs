@@ -3,6 +3,7 @@
 //! A connection of a simulated flow has none of this. One that [`Connection::set_socket`](crate::Connection::set_socket)
 //! was called for is a full end: it checks arriving segments, probes, keeps alive and gives up as Linux does.
 
+use crate::ecn::LinuxEcn;
 use crate::fastopen::FastOpen;
 use narrows_units::{Bytes, Duration, Instant};
 
@@ -249,6 +250,12 @@ pub(crate) struct Socket {
     pub(crate) mss_clamp: u64,
     /// Fast Open.
     pub(crate) fast_open: FastOpen,
+    /// ECN.
+    pub(crate) ecn: LinuxEcn,
+    /// Whether the timer of our SYN or SYN-ACK has expired since it was last sent.
+    pub(crate) syn_by_timer: bool,
+    /// Where the last D-SACK block began.
+    pub(crate) reported: Option<i64>,
 }
 
 /// Which data waits although the windows allow it: what the program asks of Nagle's algorithm.

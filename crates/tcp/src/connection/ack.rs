@@ -26,6 +26,8 @@ struct Delivery {
     sacked: u64,
     /// Octets newly delivered: acknowledged or SACKed, and neither before.
     octets: u64,
+    /// How many segments these were.
+    segments: u64,
     /// The round-trip time sample.
     rtt: Option<Duration>,
     /// The timestamp that the ACK echoes.
@@ -168,7 +170,12 @@ impl Connection {
         let delivery = self.deliver(tcp, ack, acked, now);
         // Without progress an ACK may be one that others have overtaken (RFC 9768, section 3.2.2.5.2).
         let progress = delivery.octets > 0 || !self.sack || self.ecn.mode() != Mode::Accurate;
-        let echo = if progress { self.ecn.on_ack(tcp, delivery.octets) } else { Echo::default() };
+        let forward = acked > 0 || delivery.sacked > 0;
+        let echo = match self.report_delivery(tcp, delivery.segments, delivery.octets, forward) {
+            Some(echo) => echo,
+            None if progress => self.ecn.on_ack(tcp, delivery.octets),
+            None => Echo::default(),
+        };
         if echo.marks {
             // The reduction of this episode also answers the echo: even if the loss was spurious, the mark was not.
             self.episode.on_mark();
@@ -291,7 +298,7 @@ impl Connection {
         }
         let rtt = self.take_sample(&timing, acked, echo, now);
         let octets = self.rate.delivered() - before;
-        Delivery { acked, sacked, octets, rtt, echo, dsack, order }
+        Delivery { acked, sacked, octets, segments: timing.segments(), rtt, echo, dsack, order }
     }
 
     /// Lets congestion control grow the window, unless recovery controls the window.

@@ -8,8 +8,11 @@
 //! | data after the program has closed is answered by RST | RFC 9293, section 3.6.1; RFC 1122, section 4.2.2.13 |
 
 use super::Connection;
+use crate::assist::Agreement;
+use crate::ecn::{Delivered, Echo};
 use crate::socket::{Failure, Socket};
 use crate::stats::State;
+use narrows_cc::Phase;
 use narrows_units::{Instant, Packets};
 use narrows_wire::{Packet, TcpFlags, TcpRepr};
 
@@ -36,26 +39,34 @@ impl Connection {
             State::SynSent => self.on_syn_sent_full(segment, tcp, now),
             State::SynReceived => {
                 if self.on_syn_received_full(segment, tcp, now) {
-                    self.on_synchronized_full(segment, tcp, now);
+                    self.on_synchronized_full(segment, tcp, true, now);
                 }
             }
             State::TimeWait => self.on_time_wait(segment, tcp, now),
             State::FinWait2 if self.is_orphan() => self.on_orphaned_fin_wait(segment, tcp, now),
             _ => {
+                let third = self.is_fast_open_pending();
                 if self.takes_early_ack(segment, tcp, now) {
-                    self.on_synchronized_full(segment, tcp, now);
+                    self.on_synchronized_full(segment, tcp, third, now);
                 }
             }
         }
     }
 
-    fn on_synchronized_full(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) {
+    /// Handles a segment of a synchronized connection; `third` is whether it has just ended a passive open.
+    fn on_synchronized_full(&mut self, segment: &Packet, tcp: &TcpRepr, third: bool, now: Instant) {
         if !tcp.flags.any(TcpFlags::ACK.with(TcpFlags::RST).with(TcpFlags::SYN)) {
             return;
         }
         let offset = self.rx.offset(tcp.seq);
         if !self.validate(segment, tcp, offset, now) || !tcp.flags.has(TcpFlags::ACK) {
             return;
+        }
+        if !third
+            && self.state == State::Established
+            && let Some(socket) = &mut self.socket
+        {
+            socket.ecn.count(segment.ip.ecn(), segment.payload_len);
         }
         let range = self.ack_range(tcp);
         if range == AckRange::Impossible {
@@ -69,8 +80,12 @@ impl Connection {
                 socket.on_ack(progress, now);
             }
         }
+        let idle = self.tx.board.is_empty();
         if !self.on_ack(tcp, segment.payload_len, offset, None, now) {
             return;
+        }
+        if !third {
+            self.after_report(tcp, idle);
         }
         if !self.after_full_ack(segment, tcp, offset, now) {
             return;
@@ -78,7 +93,30 @@ impl Connection {
         let fin = tcp.flags.has(TcpFlags::FIN);
         if segment.payload_len > 0 || fin {
             self.on_text(segment, tcp, offset, fin, now);
+            if self.socket.as_ref().is_some_and(|socket| socket.ecn.is_ack_due()) {
+                self.rx.request_ack();
+            }
         }
+    }
+
+    /// Reads what an ACK reports about ECN that found nothing in flight (`idle`), and follows a change of the room for
+    /// data.
+    fn after_report(&mut self, tcp: &TcpRepr, idle: bool) {
+        if idle {
+            self.report_delivery(tcp, 0, 0, false);
+        }
+        if self.agreement == Agreement::AccurateEcn {
+            self.follow_path_mtu();
+        }
+    }
+
+    /// Reads what an ACK that delivers segments reports about ECN; `None` if that is not AccECN at a full end.
+    pub(super) fn report_delivery(&mut self, tcp: &TcpRepr, packets: u64, bytes: u64, progress: bool) -> Option<Echo> {
+        let reliable = self.sack || matches!(self.phase(), Phase::Open | Phase::Cwr);
+        let (sent, smss) = (self.stats.sent_bytes.as_u64(), self.smss as u32);
+        let socket = self.socket.as_mut().filter(|socket| socket.ecn.is_accurate())?;
+        let delivered = Delivered { packets: packets as u32, bytes: bytes as u32, progress, smss, reliable, sent };
+        Some(socket.ecn.on_ack(tcp, &delivered))
     }
 
     /// Checks timestamps, sequence number, RST and SYN; returns whether the segment goes on.
@@ -119,7 +157,7 @@ impl Connection {
             return false;
         }
         if syn {
-            self.on_syn_in_window(segment, tcp, offset, now);
+            self.on_syn_in_window(segment, tcp, now);
             return false;
         }
         true
@@ -165,9 +203,9 @@ impl Connection {
         self.fail(failure, now);
     }
 
-    fn on_syn_in_window(&mut self, segment: &Packet, tcp: &TcpRepr, _offset: i64, now: Instant) {
-        if tcp.flags.has(TcpFlags::ACK) {
-            self.ecn.on_repeated_syn_ack(segment);
+    fn on_syn_in_window(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) {
+        if let Some(socket) = &mut self.socket {
+            socket.ecn.on_late_syn(tcp, segment.ip.ecn());
         }
         self.challenge(now);
     }
@@ -198,6 +236,12 @@ impl Connection {
         self.stats.rare().duplicate_segments += Packets::new(1);
         let fin = tcp.flags.has(TcpFlags::FIN);
         let end = (offset + segment.seq_len().as_u64() as i64).min(self.rx.nxt() as i64);
+        if let Some(socket) = &mut self.socket {
+            if socket.reported == Some(offset) {
+                socket.ecn.on_duplicate_again();
+            }
+            socket.reported = Some(offset);
+        }
         let arrival = self.rx.on_old(offset, end, self.sack && self.reports_duplicates());
         if (segment.payload_len > 0 || fin) && self.rx.follows_linux() {
             self.data_as_linux(segment, offset, arrival, now);
@@ -230,6 +274,9 @@ impl Connection {
             && offset <= self.rx.last_ack() as i64
             && !self.ts.is_before(ts.val, 0, now)
         {
+            if let Some(socket) = &mut self.socket {
+                socket.ecn.stamp_progress = self.ts.behind(ts.val) < 0;
+            }
             self.ts.take(ts.val, now);
         }
     }

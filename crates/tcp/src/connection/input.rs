@@ -13,7 +13,8 @@ impl Connection {
         let Some(tcp) = segment.tcp() else { return };
         self.stats.segments_received += Packets::new(1);
         let una = self.tx.una;
-        if self.on_predicted(segment, tcp, now) {
+        let reports = self.socket.as_ref().is_some_and(|socket| socket.ecn.is_accurate());
+        if !reports && self.on_predicted(segment, tcp, now) {
             let progress = self.tx.una > una;
             if let Some(socket) = &mut self.socket {
                 socket.on_ack(progress, now);

@@ -50,9 +50,14 @@ impl Connection {
         self.on_peer_syn(segment, tcp, now);
         self.unnegotiated().map(|assist| assist.on_receive(segment, now));
         if acks {
-            let answer = agreed(&self.config, self.assist.as_deref_mut(), tcp.flags);
-            self.agreement = answer.agreement;
-            self.syn.get_or_insert_default().reported = answer.reported;
+            if let Some(socket) = &mut self.socket {
+                socket.ecn.on_syn_ack(tcp, segment.ip.ecn());
+                self.agreement = socket.ecn.agreement();
+            } else {
+                let answer = agreed(&self.config, self.assist.as_deref_mut(), tcp.flags);
+                self.agreement = answer.agreement;
+                self.syn.get_or_insert_default().reported = answer.reported;
+            }
             self.rx.request_ack();
             self.establish(now);
         } else {
@@ -107,7 +112,9 @@ impl Connection {
         self.unnegotiated().map(|assist| assist.on_receive(segment, now));
         let syn = self.syn.get_or_insert_default();
         syn.due = true;
-        if self.agreement == Agreement::AccurateEcn {
+        if let Some(socket) = &mut self.socket {
+            socket.ecn.on_syn_again(tcp, segment.ip.ecn());
+        } else if self.agreement == Agreement::AccurateEcn {
             syn.peer_ecn = segment.ip.ecn();
             syn.flags = mirrors(syn.peer_ecn);
             syn.capable &= tcp.flags.ace() != 0;
@@ -146,6 +153,12 @@ impl Connection {
 
     fn accept_offer(&mut self, tcp: &TcpRepr) {
         let ecn = self.syn.get_or_insert_default().peer_ecn;
+        if let Some(socket) = &mut self.socket {
+            socket.ecn.on_syn(tcp, ecn);
+            self.agreement = socket.ecn.agreement();
+            self.syn.get_or_insert_default().due = true;
+            return;
+        }
         let (agreement, flags) = accept(&self.config, self.assist.as_deref_mut(), Offer { flags: tcp.flags, ecn });
         self.agreement = agreement;
         let syn = self.syn.get_or_insert_default();
@@ -163,6 +176,9 @@ impl Connection {
     /// Prepares to send and to receive data, after the handshake or, if it is `early`, with our SYN-ACK.
     pub(super) fn begin_transfer(&mut self, early: bool, now: Instant) {
         let syn = self.syn.take().unwrap_or_default();
+        if self.socket.is_some() {
+            self.note_mss();
+        }
         let ipv6 = self.is_ipv6();
         if let Some(assist) = self.active_assist() {
             let (overhead, cap) = (u64::from(assist.header_overhead(ipv6)), assist.window_cap());
@@ -170,7 +186,11 @@ impl Connection {
             self.rx.set_cap(cap);
         }
         self.establish_as_linux(syn.passive, now);
-        self.ecn.start(self.agreement, &self.config, &syn, self.smss);
+        if self.socket.is_some() && self.agreement == Agreement::AccurateEcn {
+            self.ecn.start_full();
+        } else {
+            self.ecn.start(self.agreement, &self.config, &syn, self.smss);
+        }
         self.recovery = recovery::build(&self.config, self.smss, self.sack, &mut self.tx.board);
         if self.congestion.needs.losses {
             self.tx.board.report_losses();

@@ -19,7 +19,6 @@ impl Connection {
         if self.state != State::SynReceived {
             return;
         }
-        self.note_mss();
         if self.socket.as_ref().is_some_and(|socket| socket.fast_open.server.accept) {
             self.accept_early(segment, tcp, now);
         }
@@ -42,7 +41,7 @@ impl Connection {
     }
 
     /// Notes what the two SYNs allow a segment to carry.
-    fn note_mss(&mut self) {
+    pub(super) fn note_mss(&mut self) {
         let smss = self.smss;
         if let Some(socket) = &mut self.socket {
             socket.mss_clamp = smss;
@@ -72,7 +71,6 @@ impl Connection {
         }
         if !acks {
             self.on_syn_sent(segment, tcp, now);
-            self.note_mss();
             return;
         }
         let retransmitted = self.syn.as_ref().is_some_and(|syn| syn.retransmissions > 0);
@@ -80,7 +78,6 @@ impl Connection {
         if self.state != State::Established {
             return;
         }
-        self.note_mss();
         self.after_syn_ack(segment, tcp, retransmitted, now);
         self.restart_keep_alive(false, now);
     }
@@ -151,8 +148,9 @@ impl Connection {
             self.reject(segment, tcp);
             return false;
         }
+        self.report_third_ack(segment, tcp);
         self.establish(now);
-        self.after_handshake(segment, tcp, now);
+        self.restart_keep_alive(false, now);
         true
     }
 
@@ -183,17 +181,16 @@ impl Connection {
         self.timers.retries = 0;
         self.rto.end_backoff();
         self.timers.rto = if self.tx.board.is_empty() { Instant::NEVER } else { now + self.rto.current() };
-        // The window of a SYN is not scaled; that of this segment is.
-        self.after_handshake(segment, tcp, now);
+        self.report_third_ack(segment, tcp);
+        self.restart_keep_alive(false, now);
         true
     }
 
-    /// What follows the end of a passive open.
-    fn after_handshake(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) {
-        if segment.payload_len == 0 && tcp.options.sack.is_empty() {
-            self.ecn.on_last_handshake_ack(tcp);
+    /// Reads what the end of a passive open reports about ECN.
+    fn report_third_ack(&mut self, segment: &Packet, tcp: &TcpRepr) {
+        if let Some(socket) = &mut self.socket {
+            socket.ecn.on_third_ack(tcp, segment.ip.ecn(), segment.payload_len);
         }
-        self.restart_keep_alive(false, now);
     }
 
     /// Checks a segment for a SYN-ACK that is not acknowledged (`tcp_check_req`); returns its ACK field if it may end
@@ -211,7 +208,7 @@ impl Connection {
             }
             return None;
         }
-        if acks && !pending && tcp.ack != self.tx.seq(0) {
+        if acks && !reset && !pending && tcp.ack != self.tx.seq(0) {
             self.reject(segment, tcp);
             return None;
         }
@@ -245,6 +242,29 @@ impl Connection {
             return None;
         }
         acks.then_some(tcp.ack)
+    }
+
+    /// Puts the offer of ECN into our SYN, or the answer into our SYN-ACK.
+    pub(super) fn write_syn_ecn(&mut self, retransmissions: u32, out: &mut Packet) {
+        let answers = self.state != State::SynSent;
+        let Some(socket) = &mut self.socket else { return };
+        let by_timer = core::mem::take(&mut socket.syn_by_timer);
+        let (flags, ecn, option) = if answers {
+            let timeouts = socket.syn_timeouts - u32::from(by_timer);
+            let answer = socket.ecn.answer(timeouts, retransmissions > 0);
+            socket.ecn.on_answer_again(retransmissions);
+            answer
+        } else {
+            let (flags, ecn) = socket.ecn.offer(retransmissions);
+            (flags, ecn, None)
+        };
+        out.ip.set_ecn(ecn);
+        if let Some(tcp) = out.tcp_mut() {
+            tcp.flags = tcp.flags.without(TcpFlags::ACE).with(flags);
+            if let Some(option) = option {
+                tcp.options.set_accecn(option);
+            }
+        }
     }
 
     /// Puts the Fast Open option and data into our first SYN (`tcp_send_syn_data`).

@@ -30,6 +30,35 @@ impl Connection {
     /// Like [`poll_transmit`](Self::poll_transmit), into a packet of the caller's. If it returns `true`, the segment is
     /// in `out`, all of which was written; if not, nothing leaves now and the content of `out` has no meaning.
     pub fn poll_transmit_into(&mut self, now: Instant, out: &mut Packet) -> bool {
+        let left = self.poll_any(now, out);
+        if left && self.socket.is_some() {
+            self.report_ecn(now, out);
+        }
+        left
+    }
+
+    /// Writes what a segment of a full end reports about ECN.
+    #[inline(never)]
+    fn report_ecn(&mut self, now: Instant, out: &mut Packet) {
+        let srtt = self.rto.srtt();
+        let room = (out.payload_len > 0).then(|| self.smss.saturating_sub(u64::from(out.payload_len)));
+        let Some(socket) = self.socket.as_mut().filter(|socket| socket.ecn.is_accurate()) else { return };
+        let Some(tcp) = out.tcp_mut() else { return };
+        let bare = tcp.flags.has(TcpFlags::RST) && !tcp.flags.has(TcpFlags::ACK);
+        if bare || tcp.flags.has(TcpFlags::SYN) {
+            return;
+        }
+        let mut blocks = tcp.options.sack.iter();
+        let first = blocks.next();
+        let below = |(_, right): (SeqNum, SeqNum)| (right.as_u32().wrapping_sub(tcp.ack.as_u32()) as i32) <= 0;
+        let dsack = first.is_some_and(below);
+        drop(blocks);
+        let ecn = socket.ecn.write(tcp, (dsack, room), now, srtt);
+        out.ip.set_ecn(ecn);
+    }
+
+    #[inline]
+    fn poll_any(&mut self, now: Instant, out: &mut Packet) -> bool {
         if self.urgent.is_some() && self.poll_urgent(now, out) {
             return true;
         }
@@ -94,6 +123,7 @@ impl Connection {
             syn.retransmissions += 1;
         }
         syn.sent_at = now;
+        let again = syn.retransmissions;
         let answers = self.state != State::SynSent;
         if !answers && syn.retransmissions > OFFERS && syn.flags == TcpFlags::ACE {
             // Something on the way may drop SYNs with these flags.
@@ -112,8 +142,11 @@ impl Connection {
         }
         tcp.window = self.rx.on_ack_sent(false);
         *out = self.packet(tcp);
-        if first && self.socket.is_some() {
-            self.add_fast_open(now, out);
+        if self.socket.is_some() {
+            self.write_syn_ecn(again, out);
+            if first {
+                self.add_fast_open(now, out);
+            }
         }
         true
     }

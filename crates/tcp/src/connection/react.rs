@@ -3,6 +3,7 @@
 //! Recovery's verdict and an ACK's echo are signs; [`Episode`](crate::episode::Episode) decides what they begin.
 
 use super::Connection;
+use crate::ecn::Mode;
 use crate::episode::{Begins, Signs};
 use crate::recovery::Verdict;
 use crate::recovery::prr::Step;
@@ -117,14 +118,14 @@ impl Connection {
     }
 
     fn reduce_for_loss(&mut self, news: &News, now: Instant) {
-        self.episode.on_reduction(self.tx.nxt, self.ecn.is_on(), false, now);
+        self.episode.on_reduction(self.tx.nxt, self.ecn.mode() != Mode::Off, false, now);
         self.ecn.on_reduction();
         self.congest(&Congestion::Loss { lost: Bytes::new(self.tx.board.lost()) }, news, now);
     }
 
     fn reduce_for_echo(&mut self, news: &News, now: Instant) {
         let at_minimum = self.congestion.win.cwnd.as_u64() <= self.smss;
-        self.episode.on_reduction(self.tx.nxt, self.ecn.is_on(), true, now);
+        self.episode.on_reduction(self.tx.nxt, self.ecn.mode() != Mode::Off, true, now);
         self.ecn.on_reduction();
         self.stats.rare().ecn_reductions += 1;
         self.congest(&Congestion::Ecn { marked: Bytes::new(news.marked) }, news, now);

@@ -41,6 +41,7 @@ impl Connection {
         let Some(socket) = &mut self.socket else { return };
         socket.hold.set(options.nodelay, options.cork);
         socket.options = options;
+        socket.ecn.set(options.ecn);
         self.rx.set_clamp(options.window_clamp);
     }
 
@@ -126,6 +127,12 @@ impl Connection {
         self.enter_closed();
     }
 
+    /// The state and the counters of ECN at a full end.
+    #[must_use]
+    pub fn ecn_counters(&self) -> Option<crate::ecn::LinuxEcnCounters> {
+        self.socket.as_ref().map(|socket| socket.ecn.counters())
+    }
+
     /// Why the connection ended; `None` if it has not, or at the program's wish.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
@@ -188,10 +195,11 @@ impl Connection {
     /// Sets SMSS by the path MTU and the peer's MSS (`tcp_sync_mss`); returns whether it became smaller.
     pub(super) fn follow_path_mtu(&mut self) -> bool {
         let header = if self.is_ipv6() { 40 } else { 20 };
-        let options = if self.ts.on { 12 } else { 0 };
         let Some(socket) = &self.socket else { return false };
+        let report = if socket.ecn.takes_room() { crate::ecn::FULL } else { 0 };
+        let options = if self.ts.on { 12 } else { 0 };
         let by_path = u64::from(socket.options.path_mtu).saturating_sub(header + TCP_HEADER).max(LEAST_MSS) - options;
-        let smss = by_path.min(socket.mss_clamp);
+        let smss = by_path.min(socket.mss_clamp).saturating_sub(report).max(LEAST_MSS - options);
         let smaller = smss < self.smss;
         if smss != self.smss {
             self.congestion.on_smss(self.smss, smss);

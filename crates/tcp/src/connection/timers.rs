@@ -2,6 +2,7 @@
 
 use super::Connection;
 use super::react::News;
+use crate::ecn::Mode;
 use crate::episode::Expiry;
 use crate::recovery::RtoTimer;
 use crate::socket::Failure;
@@ -145,7 +146,7 @@ impl Connection {
         });
         let newly_lost = self.recovery.on_timeout(self.tx.nxt, &mut self.tx.board);
         self.count_lost(newly_lost);
-        self.episode.on_reduction(self.tx.nxt, self.ecn.is_on(), false, now);
+        self.episode.on_reduction(self.tx.nxt, self.ecn.mode() != Mode::Off, false, now);
         self.ecn.on_reduction();
         self.pacer.release();
         self.tx.usage.restart(now);

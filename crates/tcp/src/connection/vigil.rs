@@ -128,11 +128,9 @@ impl Connection {
     pub(super) fn backs_off(&mut self) -> bool {
         let active = self.state == State::SynSent;
         let Some(socket) = &mut self.socket else { return true };
-        if !active {
-            return true;
-        }
         socket.syn_timeouts += 1;
-        socket.syn_timeouts > socket.options.syn_linear_timeouts
+        socket.syn_by_timer = true;
+        !active || socket.syn_timeouts > socket.options.syn_linear_timeouts
     }
 
     /// The persist timer of a full end expired (`tcp_probe_timer`).

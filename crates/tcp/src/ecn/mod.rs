@@ -31,11 +31,14 @@
 
 mod accurate;
 mod bits;
+mod linux;
 mod negotiation;
 
 pub use accurate::AccurateEcn;
 pub(crate) use accurate::first_option;
 pub use bits::HeaderBits;
+pub(crate) use linux::{Delivered, FULL, LinuxEcn};
+pub use linux::{LinuxEcnCounters, LinuxEcnMode, SeenOption, fail};
 pub(crate) use negotiation::{Offer, accept, agreed, mirrors, negotiates, offer};
 
 use crate::assist::Agreement;
@@ -113,6 +116,11 @@ impl Feedback {
             true if config.ect1 && !falls_back => Ecn::Ect1,
             true => Ecn::Ect0,
         };
+    }
+
+    /// AccECN is agreed on at a full end, whose [`LinuxEcn`] exchanges the feedback in place of this.
+    pub(crate) fn start_full(&mut self) {
+        (self.mode, self.mask) = (Mode::Accurate, 0);
     }
 
     /// Reads the ACE field of the pure ACK that ended the handshake of a passive open.
