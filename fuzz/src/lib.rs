@@ -5,6 +5,7 @@
 //! crate's own dependencies.
 
 pub mod live;
+pub mod packetdrill;
 pub mod scenario;
 pub mod scheme;
 pub mod wire;

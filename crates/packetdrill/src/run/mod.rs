@@ -16,6 +16,8 @@ mod packets;
 mod plan;
 mod prepare;
 mod results;
+#[cfg(test)]
+mod tests;
 
 pub use executor::run;
 pub use outcome::{Captured, Code, Difference, Mismatch, Outcome, Step, Verdict};
