@@ -21,7 +21,8 @@ const TABLE: &[Row] = &[
     Row { name: "queue", rank: 2, ours: &["settings", "wire", "units", "rng"], outside: &[] },
     Row { name: "wifi", rank: 2, ours: &["wire", "units", "rng"], outside: &[] },
     Row { name: "scheme", rank: 3, ours: &["tcp", "queue", "cc", "settings", "wire", "units", "rng"], outside: &[] },
-    Row { name: "packetdrill", rank: 4, ours: &["wire", "units"], outside: &["pest", "pest_derive"] },
+    Row { name: "socket", rank: 3, ours: &["tcp", "cc", "settings", "wire", "units"], outside: &[] },
+    Row { name: "packetdrill", rank: 4, ours: &["socket", "wire", "units"], outside: &["pest", "pest_derive"] },
     Row {
         name: "fabric",
         rank: 5,

@@ -94,6 +94,11 @@ impl Rto {
         }
     }
 
+    /// Times that the timeout is doubled.
+    pub(crate) fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
     /// Doubles the timeout (RFC 6298, rule 5.5).
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(MAX_BACKOFF);

@@ -10,6 +10,7 @@
 //! | `ack.rs` | an ACK: what it delivers, loss recovery, congestion control |
 //! | `react.rs` | what a sign of congestion does |
 //! | `sacked.rs` | the SACK option of an ACK |
+//! | `linux_info.rs` | what Linux's `TCP_INFO` shows |
 //! | `linux.rs` | what a receiver that follows Linux is told |
 //! | `output.rs` | which segment leaves next, and its header |
 //! | `burst.rs` | which segments leave together, where they do as Linux's with GSO |
@@ -29,6 +30,7 @@ mod full;
 mod idle;
 mod input;
 mod linux;
+mod linux_info;
 mod open;
 mod opening;
 mod output;
@@ -58,6 +60,7 @@ use crate::sender::Sender;
 use crate::socket::Socket;
 use crate::stats::{Counters, State};
 use core::net::SocketAddr;
+pub use linux_info::LinuxInfo;
 use narrows_cc::CongestionControl;
 use narrows_settings::Config;
 use narrows_units::{Bytes, Instant, SeqNum};

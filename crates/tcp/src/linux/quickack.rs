@@ -134,6 +134,11 @@ impl QuickAck {
         self.scheduled && (self.pushed[1] || (self.pushed[0] && !self.pingpong))
     }
 
+    /// The adaptive delay; zero before the first data.
+    pub(crate) fn ack_delay(&self) -> Duration {
+        self.ato
+    }
+
     /// Whether data waits for an ACK.
     pub(crate) fn is_scheduled(&self) -> bool {
         self.scheduled

@@ -4,9 +4,25 @@ use super::{Arrival, Receiver};
 use crate::linux::autotuning::Arrived;
 use crate::linux::quickack::Due;
 use crate::linux::{Linux, OwnPath, Segment};
-use narrows_units::Instant;
+use narrows_units::{Duration, Instant};
 
 impl Receiver {
+    /// Shift of the windows that this end sends.
+    pub(crate) fn shift(&self) -> u8 {
+        self.shift
+    }
+
+    /// Estimate of the peer's segment size (`icsk_ack.rcv_mss`), bytes.
+    pub(crate) fn peer_mss(&self) -> u64 {
+        self.linux.as_ref().map_or(u64::from(self.rmss), |linux| linux.mss.bytes())
+    }
+
+    /// Delay of ACKs (`icsk_ack.ato`).
+    pub(crate) fn ack_delay(&self) -> Duration {
+        let quick = self.linux.as_ref().and_then(|linux| linux.quick.as_ref());
+        quick.map_or(Duration::from_nanos(u64::from(self.delay)), crate::linux::quickack::QuickAck::ack_delay)
+    }
+
     /// Whether anything here follows Linux.
     #[inline]
     pub(crate) fn follows_linux(&self) -> bool {
@@ -155,7 +171,7 @@ impl Receiver {
     }
 
     /// The window as the last ACK offered it (`rcv_wnd`), bytes.
-    fn offered_window(&self) -> u64 {
+    pub(crate) fn offered_window(&self) -> u64 {
         self.offered.saturating_sub(self.acked)
     }
 

@@ -152,6 +152,11 @@ impl Scoreboard {
         self.outstanding == 0
     }
 
+    /// All outstanding segments in order.
+    pub(crate) fn segments(&self) -> impl Iterator<Item = &Segment> {
+        self.segments.iter()
+    }
+
     /// The earliest outstanding segment.
     #[inline]
     pub(crate) fn head(&self) -> Option<&Segment> {

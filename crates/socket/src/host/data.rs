@@ -1,0 +1,274 @@
+//! Calls that send and receive.
+
+use super::output::opens;
+use super::waiting::Call;
+use super::{Answer, Control, Detail, Host, Payload, Progress, Receive, Send};
+use crate::errno::Errno;
+use crate::memory::size_goal;
+use crate::number::{ip, level, msg, report, so, tcp};
+use crate::socket::{Report, Socket, Stage, Watched};
+use narrows_tcp::State;
+use narrows_units::{Bytes, Instant};
+
+/// A send under way.
+#[derive(Clone, Debug)]
+pub(super) struct Sending {
+    fd: i32,
+    flags: i32,
+    /// Bytes wanted and taken so far.
+    wanted: u64,
+    taken: u64,
+    /// Whether a null pointer follows what is wanted.
+    faults: bool,
+    /// Whether it sleeps for want of room, not for the handshake.
+    for_room: bool,
+}
+
+impl Host {
+    /// `write`, `send`, `sendto`, `sendmsg` and their like.
+    pub fn send(&mut self, send: &Send) -> Progress {
+        let nonblocking = match self.at(send.fd) {
+            Ok((_, socket)) => socket.nonblocking || send.flags & msg::DONTWAIT != 0,
+            Err(errno) => return Progress::Done(Answer::error(errno)),
+        };
+        let valid = send.parts.iter().take_while(|part| matches!(part, Payload::Bytes(_)) || part.is_empty());
+        let wanted = valid.map(|part| part.len()).sum();
+        let faults = send.parts.iter().any(|part| matches!(part, Payload::Null(len) if *len > 0));
+        let mut sending = Sending { fd: send.fd, flags: send.flags, wanted, taken: 0, faults, for_room: false };
+        if nonblocking {
+            let answer = self.try_send(&mut sending).unwrap_or_else(|| match sending.taken {
+                0 => Answer::error(Errno::EAGAIN),
+                taken => Answer::value(taken as i64),
+            });
+            self.wake_waiting();
+            return Progress::Done(answer);
+        }
+        self.enter(Call::Send(sending), Instant::NEVER)
+    }
+
+    /// Whether a sleeping send can go on.
+    pub(super) fn may_send(&self, sending: &Sending) -> bool {
+        let Ok(id) = self.number(sending.fd) else { return true };
+        let Some(socket) = self.socket(id) else { return true };
+        if socket.error.is_some() || socket.shut_write || !sending.for_room {
+            return true;
+        }
+        socket.memory.is_writable(socket.lowat(self.lowat()))
+    }
+
+    /// Takes as much of a send as the buffer has room for; `None` if the rest has to wait.
+    pub(super) fn try_send(&mut self, sending: &mut Sending) -> Option<Answer> {
+        let sysctl_lowat = self.lowat();
+        let (id, socket) = match self.at(sending.fd) {
+            Ok(found) => found,
+            Err(errno) => return Some(Answer::error(errno)),
+        };
+        if let Some(answer) = before_send(socket, sending) {
+            return answer;
+        }
+        if sending.faults && sending.taken == 0 && sending.wanted == 0 {
+            return Some(Answer::error(Errno::EFAULT));
+        }
+        let zero_copy = sending.flags & msg::ZEROCOPY != 0 && socket.options.zero_copy && sending.wanted > 0;
+        loop {
+            let Some(socket) = self.socket_mut(id) else { return Some(Answer::error(Errno::EBADF)) };
+            if socket.error.is_some() || socket.shut_write {
+                return before_send(socket, sending).flatten();
+            }
+            let left = sending.wanted - sending.taken;
+            if left == 0 {
+                break;
+            }
+            let lowat = socket.lowat(sysctl_lowat);
+            let Some(connection) = socket.connection() else { return Some(Answer::error(Errno::EPIPE)) };
+            let mss = connection.info().smss.as_u64();
+            let goal = size_goal(mss, connection.linux_info().max_window.as_u64());
+            let Some((took, full)) = socket.memory.append(left, goal, lowat, zero_copy) else {
+                socket.no_space = true;
+                sending.for_room = true;
+                // What was taken so far leaves before the call sleeps or returns.
+                self.push(id);
+                return None;
+            };
+            sending.taken += took;
+            let done = sending.taken == sending.wanted;
+            let more = !done || sending.flags & msg::MORE != 0;
+            let end_of_record = done && sending.flags & msg::EOR != 0;
+            if end_of_record {
+                socket.memory.close_last();
+            }
+            let first = socket.memory.last_is_first();
+            write(socket, took, more, end_of_record);
+            if full && !done && first {
+                self.push(id);
+            }
+        }
+        if let Some(socket) = self.socket_mut(id) {
+            socket.watch(sending, zero_copy);
+        }
+        self.push(id);
+        Some(Answer::value(sending.taken as i64))
+    }
+
+    /// Lets what was written leave.
+    fn push(&mut self, id: usize) {
+        self.pump(id);
+    }
+
+    /// `read`, `recv`, `recvfrom`, `recvmsg` and their like.
+    pub fn receive_call(&mut self, receive: &Receive) -> Progress {
+        let nonblocking = match self.at(receive.fd) {
+            Ok((_, socket)) => socket.nonblocking || receive.flags & (msg::DONTWAIT | msg::ERRQUEUE) != 0,
+            Err(errno) => return Progress::Done(Answer::error(errno)),
+        };
+        if nonblocking {
+            let answer = self.try_receive(receive).unwrap_or(Answer::error(Errno::EAGAIN));
+            self.wake_waiting();
+            return Progress::Done(answer);
+        }
+        self.enter(Call::Receive(receive.clone()), Instant::NEVER)
+    }
+
+    pub(super) fn try_receive(&mut self, receive: &Receive) -> Option<Answer> {
+        let (id, socket) = match self.at(receive.fd) {
+            Ok(found) => found,
+            Err(errno) => return Some(Answer::error(errno)),
+        };
+        if receive.flags & msg::ERRQUEUE != 0 {
+            return Some(socket.read_errors());
+        }
+        if matches!(socket.stage, Stage::Listening(_)) || (matches!(socket.stage, Stage::Idle) && !socket.deferred) {
+            return Some(Answer::error(Errno::ENOTCONN));
+        }
+        let room: u64 = receive.parts.iter().map(|part| part.len()).sum();
+        let null =
+            receive.parts.iter().find(|part| !part.is_empty()).is_some_and(|part| matches!(part, Payload::Null(_)));
+        let available = socket.readable();
+        let whole = receive.flags & msg::WAITALL != 0 && available < room;
+        let ended = socket.shut_read || socket.is_finished() || socket.error.is_some();
+        if room > 0 && (available == 0 || (whole && !ended)) {
+            return socket.nothing_to_read();
+        }
+        if null && receive.flags & msg::TRUNC == 0 && room > 0 {
+            return Some(Answer::error(Errno::EFAULT));
+        }
+        let count = available.min(room);
+        if receive.flags & msg::PEEK == 0
+            && let Some(connection) = socket.connection_mut()
+        {
+            connection.read(Bytes::new(count));
+        }
+        let control = socket.inq(receive);
+        self.pump(id);
+        Some(Answer { value: Ok(count as i64), detail: Detail::Message { flags: 0, control } })
+    }
+}
+
+/// Hands written bytes to the connection.
+fn write(socket: &mut Socket, bytes: u64, more: bool, end_of_record: bool) {
+    let _ = (more, end_of_record);
+    if let Some(connection) = socket.connection_mut() {
+        connection.write(Bytes::new(bytes));
+    }
+}
+
+/// What a send returns before it takes anything; `None` if it may go on. The inner `None` means that it has to wait.
+#[allow(clippy::option_option, reason = "whether to go on, and whether there is an answer")]
+fn before_send(socket: &mut Socket, sending: &mut Sending) -> Option<Option<Answer>> {
+    sending.for_room = false;
+    let state = socket.state();
+    if !opens(state) && socket.error.is_none() && !socket.shut_write && state != State::Closed {
+        return None;
+    }
+    if sending.taken > 0 && (socket.error.is_some() || socket.shut_write) {
+        return Some(Some(Answer::value(sending.taken as i64)));
+    }
+    if let Some(errno) = socket.take_error() {
+        return Some(Some(Answer::error(errno)));
+    }
+    if matches!(state, State::SynSent | State::SynReceived) && !socket.shut_write {
+        return Some(None);
+    }
+    Some(Some(Answer::error(Errno::EPIPE)))
+}
+
+impl Socket {
+    /// Watches a send whose completion or times are reported.
+    fn watch(&mut self, sending: &Sending, zero_copy: bool) {
+        let asked = self.options.timestamping & (report::TX_SCHED | report::TX_SOFTWARE | report::TX_ACK);
+        if sending.taken == 0 || (!zero_copy && asked == 0) {
+            return;
+        }
+        let end = self.memory.written();
+        let number = zero_copy.then(|| {
+            let number = self.next_zero_copy;
+            self.next_zero_copy = number.wrapping_add(1);
+            number
+        });
+        let key = (end - 1).wrapping_sub(self.key_base) as u32;
+        self.watched.push_back(Watched { end, zero_copy: number, points: asked, key });
+    }
+
+    /// What a read returns if no data is there; `None` if it has to wait.
+    fn nothing_to_read(&mut self) -> Option<Answer> {
+        if self.is_finished() {
+            return Some(Answer::value(0));
+        }
+        if let Some(errno) = self.take_error() {
+            return Some(Answer::error(errno));
+        }
+        if self.shut_read {
+            return Some(Answer::value(0));
+        }
+        if self.state() == State::Closed && !self.deferred {
+            return Some(Answer::error(Errno::ENOTCONN));
+        }
+        None
+    }
+
+    /// The control message of `TCP_INQ`, if it is wanted: the bytes left, or one for the end of the stream.
+    fn inq(&self, receive: &Receive) -> Vec<Control> {
+        if !self.options.inq || !receive.control {
+            return Vec::new();
+        }
+        let left = self.readable().max(u64::from(self.is_finished()));
+        let data = i32::try_from(left).unwrap_or(i32::MAX).to_le_bytes().to_vec();
+        vec![Control { level: level::TCP, kind: tcp::INQ, data }]
+    }
+
+    /// Takes the first report of the error queue (`MSG_ERRQUEUE`).
+    fn read_errors(&mut self) -> Answer {
+        let Some(first) = self.errors.pop_front() else { return Answer::error(Errno::EAGAIN) };
+        let mapped = self.remote.is_some_and(|remote| remote.is_ipv4()) && !self.is_v6;
+        let (level, kind) = if mapped { (level::IP, ip::RECVERR) } else { (level::IPV6, ip::V6_RECVERR) };
+        let mut control = Vec::new();
+        let mut flags = msg::ERRQUEUE;
+        let data = match first {
+            Report::ZeroCopy { first, last } => {
+                error_report(0, report::ORIGIN_ZEROCOPY, report::ZEROCOPY_COPIED, first, last)
+            }
+            Report::Timestamp { point, at, key } => {
+                flags |= msg::TRUNC;
+                let nanos = at.as_nanos();
+                let mut stamps = Vec::with_capacity(48);
+                stamps.extend_from_slice(&(nanos / 1_000_000_000).to_le_bytes());
+                stamps.extend_from_slice(&(nanos % 1_000_000_000).to_le_bytes());
+                stamps.resize(48, 0);
+                control.push(Control { level: level::SOCKET, kind: so::TIMESTAMPING, data: stamps });
+                error_report(Errno::ENOMSG.number(), report::ORIGIN_TIMESTAMPING, 0, point, key)
+            }
+        };
+        control.push(Control { level, kind, data });
+        Answer { value: Ok(0), detail: Detail::Message { flags, control } }
+    }
+}
+
+/// A `struct sock_extended_err` of type 0.
+fn error_report(errno: i32, origin: u8, code: u8, info: u32, data: u32) -> Vec<u8> {
+    let mut out = Vec::with_capacity(16);
+    out.extend_from_slice(&errno.to_le_bytes());
+    out.extend_from_slice(&[origin, 0, code, 0]);
+    out.extend_from_slice(&info.to_le_bytes());
+    out.extend_from_slice(&data.to_le_bytes());
+    out
+}

@@ -1,0 +1,430 @@
+//! The host: its files, its time, and the packets between it and the network.
+//!
+//! | file | its part |
+//! |---|---|
+//! | `mod.rs` | the state, time, and what a call returns |
+//! | `input.rs` | packets that arrive: which socket takes them |
+//! | `output.rs` | packets that leave, and whom a change wakes |
+//! | `open.rs` | `socket`, `bind`, `listen`, `accept`, `connect`, `close`, `shutdown` |
+//! | `data.rs` | calls that send and receive |
+//! | `options.rs` | `setsockopt`, `getsockopt`, `ioctl`, `fcntl` |
+//! | `ready.rs` | `poll` and `epoll` |
+//! | `waiting.rs` | calls that sleep |
+
+mod data;
+mod input;
+mod open;
+mod options;
+mod output;
+mod ready;
+mod waiting;
+
+use crate::epoll::Epoll;
+use crate::errno::Errno;
+use crate::info::TcpInfo;
+use crate::socket::{Socket, Stage};
+use crate::sysctl::Sysctls;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use narrows_units::{Bytes, Duration, Instant, SeqNum};
+use narrows_wire::Packet;
+use std::collections::{BTreeMap, VecDeque};
+use waiting::Waiting;
+
+/// A call that sleeps, by a number of the host's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ticket(pub u64);
+
+/// What a call returned: its value, and what it wrote to its output arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The return value, or the error.
+    pub value: Result<i64, Errno>,
+    /// What was written to output arguments.
+    pub detail: Detail,
+}
+
+impl Answer {
+    /// A return value without output arguments.
+    #[must_use]
+    pub const fn value(value: i64) -> Self {
+        Self { value: Ok(value), detail: Detail::Nothing }
+    }
+
+    /// An error.
+    #[must_use]
+    pub const fn error(errno: Errno) -> Self {
+        Self { value: Err(errno), detail: Detail::Nothing }
+    }
+}
+
+impl From<Result<i64, Errno>> for Answer {
+    fn from(value: Result<i64, Errno>) -> Self {
+        Self { value, detail: Detail::Nothing }
+    }
+}
+
+/// What a call wrote to its output arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Nothing.
+    Nothing,
+    /// The peer's address (`accept`).
+    Peer(SocketAddr),
+    /// What `recvmsg` received beside the bytes, which are zeros.
+    Message {
+        /// `msg_flags`.
+        flags: i32,
+        /// Control messages.
+        control: Vec<Control>,
+    },
+    /// An option's value (`getsockopt`).
+    Value(Vec<u8>),
+    /// The integer that `ioctl` wrote.
+    Integer(i64),
+    /// `revents` of each entry (`poll`).
+    Ready(Vec<u32>),
+    /// Events (`epoll_wait`).
+    Events(Vec<EpollEvent>),
+}
+
+/// A control message of `recvmsg`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// `SOL_SOCKET`, `SOL_IP` ..
+    pub level: i32,
+    /// `SCM_TIMESTAMPING`, `IP_RECVERR`, `TCP_CM_INQ` ..
+    pub kind: i32,
+    /// The data as Linux lays it out, little-endian.
+    pub data: Vec<u8>,
+}
+
+/// A `struct epoll_event`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EpollEvent {
+    /// `EPOLLIN`, `EPOLLET` ..
+    pub events: u32,
+    /// The caller's data.
+    pub data: u64,
+}
+
+/// How far a call has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It has returned.
+    Done(Answer),
+    /// It sleeps; an [`Event::Returned`] has its answer.
+    Blocked(Ticket),
+}
+
+/// Something that happened at the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A packet left.
+    Sent {
+        /// When.
+        at: Instant,
+        /// The packet.
+        packet: Packet,
+    },
+    /// A sleeping call returned.
+    Returned {
+        /// The call.
+        ticket: Ticket,
+        /// What it returned.
+        answer: Answer,
+        /// When.
+        at: Instant,
+    },
+}
+
+/// A part of a buffer that a call sends from or receives into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// So many bytes.
+    Bytes(u64),
+    /// A null pointer and a length.
+    Null(u64),
+}
+
+impl Payload {
+    /// The length in bytes.
+    #[must_use]
+    pub const fn len(self) -> u64 {
+        match self {
+            Self::Bytes(len) | Self::Null(len) => len,
+        }
+    }
+
+    /// Whether the length is zero.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The arguments of a call that sends (`write`, `send`, `sendto`, `sendmsg` ..).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Send {
+    /// The descriptor.
+    pub fd: i32,
+    /// The buffers.
+    pub parts: Vec<Payload>,
+    /// `MSG_` flags.
+    pub flags: i32,
+    /// The destination, which only `MSG_FASTOPEN` uses.
+    pub to: Option<SocketAddr>,
+}
+
+/// The arguments of a call that receives (`read`, `recv`, `recvmsg` ..).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receive {
+    /// The descriptor.
+    pub fd: i32,
+    /// The buffers.
+    pub parts: Vec<Payload>,
+    /// `MSG_` flags.
+    pub flags: i32,
+    /// Whether there is room for control messages.
+    pub control: bool,
+}
+
+/// What a host is at the beginning.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The time.
+    pub start: Instant,
+    /// The IPv4 address, if it has one.
+    pub v4: Option<Ipv4Addr>,
+    /// The IPv6 address, if it has one.
+    pub v6: Option<Ipv6Addr>,
+    /// MTU of its device in bytes.
+    pub mtu: u32,
+    /// The sysctls.
+    pub sysctls: Sysctls,
+}
+
+/// A route's metrics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Route {
+    /// `mtu`, bytes.
+    pub mtu: Option<u32>,
+    /// `advmss`, bytes.
+    pub advmss: Option<u32>,
+    /// `initcwnd`, segments.
+    pub initial_window: Option<u32>,
+    /// `initrwnd`, segments.
+    pub initial_receive_window: Option<u32>,
+    /// `rto_min`.
+    pub rto_min: Option<Duration>,
+}
+
+/// What a descriptor stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum File {
+    Socket(usize),
+    Epoll(usize),
+}
+
+/// A host with TCP sockets.
+#[derive(Debug)]
+pub struct Host {
+    now: Instant,
+    setup: Setup,
+    routes: BTreeMap<IpAddr, Route>,
+    files: BTreeMap<i32, File>,
+    /// By number; a number is never used twice.
+    sockets: Vec<Option<Socket>>,
+    epolls: Vec<Epoll>,
+    events: VecDeque<Event>,
+    waiting: Vec<Waiting>,
+    next_ticket: u64,
+    /// Connections so far, from which initial sequence numbers and ephemeral ports follow.
+    opened: u32,
+}
+
+/// First ephemeral port (`ip_local_port_range`).
+const FIRST_PORT: u16 = 32_768;
+/// First descriptor: 0 to 2 are a program's standard streams.
+const FIRST_FD: i32 = 3;
+
+impl Host {
+    /// A host without sockets.
+    #[must_use]
+    pub fn new(setup: Setup) -> Self {
+        Self {
+            now: setup.start,
+            setup,
+            routes: BTreeMap::new(),
+            files: BTreeMap::new(),
+            sockets: Vec::new(),
+            epolls: Vec::new(),
+            events: VecDeque::new(),
+            waiting: Vec::new(),
+            next_ticket: 1,
+            opened: 0,
+        }
+    }
+
+    /// The time.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// The sysctls.
+    #[must_use]
+    pub const fn sysctls(&self) -> &Sysctls {
+        &self.setup.sysctls
+    }
+
+    /// The sysctls, to be changed. Connections that exist keep what they began with, as most of Linux's do.
+    pub const fn sysctls_mut(&mut self) -> &mut Sysctls {
+        &mut self.setup.sysctls
+    }
+
+    /// Sets the metrics of the route to an address.
+    pub fn set_route(&mut self, to: IpAddr, route: Route) {
+        self.routes.insert(to, route);
+    }
+
+    /// Sets the MTU of the device.
+    pub const fn set_mtu(&mut self, mtu: u32) {
+        self.setup.mtu = mtu;
+    }
+
+    /// Lets time pass until `until`, or until something happens, whichever is first. Something that has happened
+    /// already is returned at once. Returns `None` once it is `until`.
+    pub fn advance(&mut self, until: Instant) -> Option<Event> {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Some(event);
+            }
+            let next = self.next_timer();
+            if next > until {
+                self.now = self.now.max(until);
+                return None;
+            }
+            self.now = self.now.max(next);
+            self.on_timers();
+        }
+    }
+
+    /// The next time at which something happens by itself; [`Instant::NEVER`] if nothing will.
+    #[must_use]
+    pub fn next_timer(&self) -> Instant {
+        let timer = |socket: &Socket| {
+            let own = socket.connection().map_or(Instant::NEVER, narrows_tcp::Connection::poll_timeout);
+            own.min(socket.fin_wait_until)
+        };
+        let sockets = self.sockets.iter().flatten().map(timer).min().unwrap_or(Instant::NEVER);
+        self.waiting.iter().map(|waiting| waiting.deadline).min().unwrap_or(Instant::NEVER).min(sockets)
+    }
+
+    fn on_timers(&mut self) {
+        for id in 0..self.sockets.len() {
+            let now = self.now;
+            let Some(socket) = self.socket_mut(id) else { continue };
+            if socket.fin_wait_until <= now {
+                self.forget(id);
+                continue;
+            }
+            if let Some(connection) = socket.connection_mut().filter(|connection| connection.poll_timeout() <= now) {
+                connection.handle_timeout(now);
+                self.pump(id);
+            }
+        }
+        self.wake_waiting();
+    }
+
+    /// A socket by number.
+    fn socket(&self, id: usize) -> Option<&Socket> {
+        self.sockets.get(id).and_then(Option::as_ref)
+    }
+
+    /// A socket by number, for changes.
+    fn socket_mut(&mut self, id: usize) -> Option<&mut Socket> {
+        self.sockets.get_mut(id).and_then(Option::as_mut)
+    }
+
+    /// The number of the socket behind a descriptor.
+    fn number(&self, fd: i32) -> Result<usize, Errno> {
+        match self.files.get(&fd) {
+            Some(File::Socket(id)) => Ok(*id),
+            Some(File::Epoll(_)) => Err(Errno::ENOTSOCK),
+            None => Err(Errno::EBADF),
+        }
+    }
+
+    /// The socket behind a descriptor.
+    fn at(&mut self, fd: i32) -> Result<(usize, &mut Socket), Errno> {
+        let id = self.number(fd)?;
+        self.socket_mut(id).map(|socket| (id, socket)).ok_or(Errno::EBADF)
+    }
+
+    /// Puts a file behind the lowest free descriptor.
+    fn install(&mut self, file: File) -> i32 {
+        let fd = (FIRST_FD..).find(|fd| !self.files.contains_key(fd)).unwrap_or(FIRST_FD);
+        self.files.insert(fd, file);
+        fd
+    }
+
+    /// Adds a socket; returns its number.
+    fn add(&mut self, socket: Socket) -> usize {
+        self.sockets.push(Some(socket));
+        self.sockets.len() - 1
+    }
+
+    /// Drops a socket with its connection.
+    fn forget(&mut self, id: usize) {
+        if let Some(slot) = self.sockets.get_mut(id) {
+            *slot = None;
+        }
+    }
+
+    /// The metrics of the route to an address.
+    fn route(&self, to: IpAddr) -> Route {
+        self.routes.get(&to).copied().unwrap_or_default()
+    }
+
+    /// MTU of the path to an address.
+    fn path_mtu(&self, to: IpAddr) -> u32 {
+        self.route(to).mtu.map_or(self.setup.mtu, |mtu| mtu.min(self.setup.mtu))
+    }
+
+    /// The MSS to announce to an address (`dst_metric_advmss`).
+    fn advertised_mss(&self, to: IpAddr) -> u16 {
+        let headers = if to.is_ipv4() { 40 } else { 60 };
+        let by_mtu = self.path_mtu(to).saturating_sub(headers);
+        let mss = self.route(to).advmss.map_or(by_mtu, |advmss| advmss);
+        u16::try_from(mss.clamp(88, 65_495)).unwrap_or(u16::MAX)
+    }
+
+    /// An initial sequence number; each connection has another.
+    fn next_iss(&mut self) -> SeqNum {
+        self.opened += 1;
+        SeqNum::new(0x1000_0000) + Bytes::new(u64::from(self.opened) * 0x0100_0193)
+    }
+
+    /// Every descriptor's socket as `getsockopt(TCP_INFO)` shows it.
+    ///
+    /// # Errors
+    /// `EBADF` or `ENOTSOCK` if the descriptor is no socket.
+    pub fn tcp_info(&mut self, fd: i32) -> Result<TcpInfo, Errno> {
+        let remote = self.at(fd)?.1.remote;
+        let advertised = remote.map_or(0, |remote| self.advertised_mss(remote.ip()));
+        let now = self.now;
+        let (_, socket) = self.at(fd)?;
+        let own = socket.options.max_segment;
+        let advertised = if own > 0 { advertised.min(own) } else { advertised };
+        Ok(crate::info::of(socket, advertised.into(), now))
+    }
+
+    /// Whether a listener is bound to this port, as `/proc/net/tcp` shows.
+    #[must_use]
+    pub fn listens_on(&self, port: u16) -> bool {
+        self.sockets
+            .iter()
+            .flatten()
+            .any(|s| matches!(s.stage, Stage::Listening(_)) && s.local.is_some_and(|local| local.port() == port))
+    }
+}

@@ -1,0 +1,382 @@
+//! Calls that open and close: `socket`, `bind`, `listen`, `accept`, `connect`, `shutdown`, `close`.
+
+use super::output::opens;
+use super::waiting::Call;
+use super::{Answer, Detail, FIRST_PORT, File, Host, Progress, Setup};
+use crate::errno::Errno;
+use crate::linux::{Side, configure, linux};
+use crate::number::{family, file, shut};
+use crate::socket::{Listener, Options, Socket, Stage};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use narrows_cc::{CongestionControl, Params};
+use narrows_settings::{Config, InitialWindow};
+use narrows_tcp::{Connection, State};
+use narrows_units::{Bytes, Instant};
+use std::sync::Arc;
+
+/// An IPv4 address in place of one mapped into IPv6.
+fn unmapped(address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
+            Some(v4) => SocketAddr::new(v4.into(), address.port()),
+            None => address,
+        },
+        IpAddr::V4(_) => address,
+    }
+}
+
+impl Host {
+    /// `socket(domain, kind, protocol)`; returns the descriptor. `kind` may include `SOCK_NONBLOCK` and `SOCK_CLOEXEC`.
+    ///
+    /// # Errors
+    /// `EAFNOSUPPORT` and `EPROTONOSUPPORT` for anything but TCP.
+    pub fn open_socket(&mut self, domain: i32, kind: i32, protocol: i32) -> Result<i32, Errno> {
+        let is_v6 = match domain {
+            family::INET => false,
+            family::INET6 => true,
+            _ => return Err(Errno::EAFNOSUPPORT),
+        };
+        if kind & 0xf != family::STREAM || !matches!(protocol, 0 | family::TCP) {
+            return Err(Errno::EPROTONOSUPPORT);
+        }
+        let mut socket = Socket::new(is_v6, self.setup.sysctls.triple("tcp_wmem"), self.now);
+        socket.nonblocking = kind & file::NONBLOCK != 0;
+        let id = self.add(socket);
+        Ok(self.install(File::Socket(id)))
+    }
+
+    /// `bind(fd, address)`.
+    ///
+    /// # Errors
+    /// `EINVAL` if the socket is bound, `EADDRNOTAVAIL` if the address is not the host's, `EADDRINUSE` if the port is
+    /// taken.
+    pub fn bind(&mut self, fd: i32, address: SocketAddr) -> Result<i64, Errno> {
+        let (id, socket) = self.at(fd)?;
+        if socket.local.is_some() || !matches!(socket.stage, Stage::Idle) {
+            return Err(Errno::EINVAL);
+        }
+        if address.is_ipv6() != socket.is_v6 {
+            return Err(if socket.is_v6 { Errno::EINVAL } else { Errno::EAFNOSUPPORT });
+        }
+        let (free, reuse) = (socket.options.free_bind, socket.options.reuse_address);
+        let address = unmapped(address);
+        if !address.ip().is_unspecified() && !self.owns(address.ip()) && !free {
+            return Err(Errno::EADDRNOTAVAIL);
+        }
+        let port = if address.port() == 0 { self.free_port() } else { address.port() };
+        let clash = |other: &Socket| {
+            let Some(local) = other.local.filter(|local| local.port() == port) else { return false };
+            let same = local.ip() == address.ip() || local.ip().is_unspecified() || address.ip().is_unspecified();
+            let shares = reuse && other.options.reuse_address && !matches!(other.stage, Stage::Listening(_));
+            same && !shares
+        };
+        let taken = self.sockets.iter().enumerate().any(|(n, other)| n != id && other.as_ref().is_some_and(clash));
+        if taken {
+            return Err(Errno::EADDRINUSE);
+        }
+        if let Some(socket) = self.socket_mut(id) {
+            socket.local = Some(SocketAddr::new(address.ip(), port));
+        }
+        Ok(0)
+    }
+
+    /// A port that no socket has.
+    fn free_port(&self) -> u16 {
+        let taken = |port: u16| self.sockets.iter().flatten().any(|s| s.local.is_some_and(|l| l.port() == port));
+        let first = FIRST_PORT + (self.opened % 16_384) as u16;
+        (first..=u16::MAX).find(|port| !taken(*port)).unwrap_or(first)
+    }
+
+    /// `listen(fd, backlog)`.
+    ///
+    /// # Errors
+    /// `EINVAL` if the socket is connected.
+    pub fn listen(&mut self, fd: i32, backlog: i32) -> Result<i64, Errno> {
+        let port = self.free_port();
+        let (_, socket) = self.at(fd)?;
+        let backlog = usize::try_from(backlog).unwrap_or(4_096).min(4_096);
+        match &mut socket.stage {
+            Stage::Idle => {
+                let any = if socket.is_v6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+                socket.local.get_or_insert(SocketAddr::new(any, port));
+                socket.stage = Stage::Listening(Listener { backlog, ..Listener::default() });
+            }
+            Stage::Listening(listener) => listener.backlog = backlog,
+            Stage::Connected(_) => return Err(Errno::EINVAL),
+        }
+        Ok(0)
+    }
+
+    /// `accept4(fd, flags)`; `accept` is that without flags.
+    pub fn accept(&mut self, fd: i32, flags: i32) -> Progress {
+        let nonblocking = match self.at(fd) {
+            Err(errno) => return Progress::Done(Answer::error(errno)),
+            Ok((_, socket)) if !matches!(socket.stage, Stage::Listening(_)) => {
+                return Progress::Done(Answer::error(Errno::EINVAL));
+            }
+            Ok((_, socket)) => socket.nonblocking,
+        };
+        if nonblocking {
+            return Progress::Done(self.try_accept(fd, flags).unwrap_or(Answer::error(Errno::EAGAIN)));
+        }
+        self.enter(Call::Accept { fd, flags }, Instant::NEVER)
+    }
+
+    pub(super) fn try_accept(&mut self, fd: i32, flags: i32) -> Option<Answer> {
+        let (_, socket) = match self.at(fd) {
+            Ok(found) => found,
+            Err(errno) => return Some(Answer::error(errno)),
+        };
+        let Stage::Listening(listener) = &mut socket.stage else { return Some(Answer::error(Errno::EINVAL)) };
+        let id = listener.ready.pop_front()?;
+        let fd = self.install(File::Socket(id));
+        let socket = self.socket_mut(id)?;
+        (socket.parent, socket.held) = (None, true);
+        socket.nonblocking = flags & file::NONBLOCK != 0;
+        let detail = socket.remote.map_or(Detail::Nothing, Detail::Peer);
+        Some(Answer { value: Ok(i64::from(fd)), detail })
+    }
+
+    /// `connect(fd, address)`.
+    pub fn connect(&mut self, fd: i32, address: SocketAddr) -> Progress {
+        match self.start_connect(fd, address) {
+            Err(errno) => Progress::Done(Answer::error(errno)),
+            Ok(true) => Progress::Done(Answer::value(0)),
+            Ok(false) => self.enter(Call::Connect { fd }, Instant::NEVER),
+        }
+    }
+
+    /// `connect(fd)` to an address of family `AF_UNSPEC`: dissolves the association (`tcp_disconnect`).
+    ///
+    /// # Errors
+    /// `EBADF` or `ENOTSOCK` if the descriptor is no socket.
+    pub fn disconnect(&mut self, fd: i32) -> Result<i64, Errno> {
+        let (wmem, now) = (self.setup.sysctls.triple("tcp_wmem"), self.now);
+        let (id, socket) = self.at(fd)?;
+        let (is_v6, options, nonblocking) = (socket.is_v6, socket.options.clone(), socket.nonblocking);
+        if let Some(connection) = socket.connection_mut() {
+            connection.abort();
+        }
+        self.pump(id);
+        self.close_queue(id);
+        if let Some(socket) = self.socket_mut(id) {
+            *socket = Socket { options, nonblocking, ..Socket::new(is_v6, wmem, now) };
+        }
+        self.wake(id, 0);
+        Ok(0)
+    }
+
+    /// Begins to connect; returns whether the call has returned already.
+    fn start_connect(&mut self, fd: i32, address: SocketAddr) -> Result<bool, Errno> {
+        let (id, socket) = self.at(fd)?;
+        match socket.state() {
+            State::Listen => return Err(Errno::EISCONN),
+            State::SynSent | State::SynReceived => {
+                return if socket.nonblocking { Err(Errno::EALREADY) } else { Ok(false) };
+            }
+            State::Closed => {
+                if let Some(errno) = socket.take_error() {
+                    return Err(errno);
+                }
+                if matches!(socket.stage, Stage::Connected(_)) {
+                    return Err(Errno::ECONNABORTED);
+                }
+            }
+            _ => return Err(Errno::EISCONN),
+        }
+        let nonblocking = socket.nonblocking;
+        self.open(id, address)?;
+        self.pump(id);
+        if nonblocking { Err(Errno::EINPROGRESS) } else { Ok(false) }
+    }
+
+    /// Gives a socket a connection to an address; its SYN waits to be sent.
+    fn open(&mut self, id: usize, address: SocketAddr) -> Result<(), Errno> {
+        let remote = unmapped(address);
+        let own: Option<IpAddr> = match remote.ip() {
+            IpAddr::V4(_) => self.setup.v4.map(IpAddr::V4),
+            IpAddr::V6(_) => self.setup.v6.map(IpAddr::V6),
+        };
+        let own = own.ok_or(Errno::ENETUNREACH)?;
+        let port = self.free_port();
+        let iss = self.next_iss();
+        let socket = self.socket_mut(id).ok_or(Errno::EBADF)?;
+        if remote.is_ipv6() && !socket.is_v6 {
+            return Err(Errno::EAFNOSUPPORT);
+        }
+        let local = match socket.local {
+            Some(bound) if bound.ip().is_unspecified() => SocketAddr::new(own, bound.port()),
+            Some(bound) => bound,
+            None => SocketAddr::new(own, port),
+        };
+        (socket.local, socket.remote) = (Some(local), Some(remote));
+        let socket = self.socket(id).ok_or(Errno::EBADF)?;
+        let (config, cc) = self.terms(socket, remote.ip(), Side::Active).ok_or(Errno::ENOENT)?;
+        let mut connection = Connection::connect(config, cc, None, local, remote, iss);
+        Self::prepare(&mut connection, &socket.options, &self.setup);
+        let socket = self.socket_mut(id).ok_or(Errno::EBADF)?;
+        socket.seen.state = State::SynSent;
+        socket.stage = Stage::Connected(Box::new(connection));
+        Ok(())
+    }
+
+    pub(super) fn try_connected(&mut self, fd: i32) -> Option<Answer> {
+        let (_, socket) = match self.at(fd) {
+            Ok(found) => found,
+            Err(errno) => return Some(Answer::error(errno)),
+        };
+        if opens(socket.state()) {
+            return None;
+        }
+        let failed = socket.take_error();
+        Some(match (failed, socket.state()) {
+            (Some(errno), _) => Answer::error(errno),
+            (None, State::Closed) => Answer::error(Errno::ECONNABORTED),
+            (None, _) => Answer::value(0),
+        })
+    }
+
+    /// The settings and the congestion control of a socket's connection to an address.
+    pub(super) fn terms(
+        &self,
+        socket: &Socket,
+        to: IpAddr,
+        side: Side,
+    ) -> Option<(Arc<Config>, Box<dyn CongestionControl>)> {
+        let mut config = linux();
+        configure(&mut config, &self.setup.sysctls, side);
+        let route = self.route(to);
+        config.mss = self.advertised_mss(to);
+        if socket.options.max_segment > 0 {
+            config.mss = config.mss.min(socket.options.max_segment);
+        }
+        if let Some(segments) = route.initial_window {
+            config.initial_window = InitialWindow::Segments(segments);
+        }
+        if let Some(least) = route.rto_min {
+            config.rto.min = least;
+        }
+        if let Some(memory) = socket.options.receive_buffer {
+            (config.recv_buffer, config.autotuning) = (Bytes::new(memory / 2), false);
+        }
+        config.nagle = false;
+        let name = socket.options.congestion.as_deref();
+        let name = name.unwrap_or_else(|| self.setup.sysctls.word("tcp_congestion_control"));
+        let row = narrows_cc::find(name)?;
+        Some((Arc::new(config), (row.build)(&Params::default())))
+    }
+
+    /// Gives a new connection what does not depend on its peer.
+    pub(super) fn prepare(connection: &mut Connection, options: &Options, setup: &Setup) {
+        let _ = setup;
+        connection.set_auto_read(false);
+        connection.set_timestamp_offset(0x0100_0000);
+        connection.set_dscp(options.tos >> 2);
+    }
+
+    /// `shutdown(fd, how)`.
+    ///
+    /// # Errors
+    /// `EINVAL` for another `how`, `ENOTCONN` if the socket is not connected.
+    pub fn shutdown(&mut self, fd: i32, how: i32) -> Result<i64, Errno> {
+        if !(shut::READ..=shut::BOTH).contains(&how) {
+            return Err(Errno::EINVAL);
+        }
+        let (id, socket) = self.at(fd)?;
+        match socket.state() {
+            State::Closed => return Err(Errno::ENOTCONN),
+            State::Listen => {
+                if how != shut::WRITE {
+                    self.close_queue(id);
+                    if let Some(socket) = self.socket_mut(id) {
+                        socket.stage = Stage::Idle;
+                    }
+                }
+                return Ok(0);
+            }
+            _ => {}
+        }
+        socket.shut_read |= how != shut::WRITE;
+        if how != shut::READ {
+            socket.shut_write = true;
+            if let Some(connection) = socket.connection_mut() {
+                connection.close();
+            }
+        }
+        self.pump(id);
+        self.wake(id, 0);
+        self.wake_waiting();
+        Ok(0)
+    }
+
+    /// `close(fd)`. Unread data, or `SO_LINGER` with no time, resets the connection.
+    ///
+    /// # Errors
+    /// `EBADF` if there is no such descriptor.
+    pub fn close(&mut self, fd: i32) -> Result<i64, Errno> {
+        let file = self.files.remove(&fd).ok_or(Errno::EBADF)?;
+        for epoll in &mut self.epolls {
+            epoll.remove(fd);
+        }
+        if let File::Socket(id) = file {
+            self.release(id);
+        }
+        self.wake_waiting();
+        Ok(0)
+    }
+
+    /// Ends a socket that no descriptor refers to any longer (`tcp_close`).
+    fn release(&mut self, id: usize) {
+        self.close_queue(id);
+        let now = self.now;
+        let fin_timeout = self.setup.sysctls.number("tcp_fin_timeout").unsigned_abs();
+        let Some(socket) = self.socket_mut(id) else { return };
+        socket.held = false;
+        let unread = socket.readable() > 0;
+        let linger = socket.options.linger;
+        let Some(connection) = socket.connection_mut() else {
+            self.forget(id);
+            return;
+        };
+        if unread || (linger.on && linger.seconds == 0) {
+            connection.abort();
+        } else {
+            match connection.state() {
+                State::SynSent => connection.abort(),
+                State::FinWait2 => {
+                    socket.fin_wait_until = now + narrows_units::Duration::from_secs(fin_timeout);
+                }
+                _ => connection.close(),
+            }
+        }
+        self.pump(id);
+        if self.socket(id).is_some_and(|socket| socket.state() == State::Closed) {
+            self.forget(id);
+        }
+    }
+
+    /// Ends the connections that wait for a listener's `accept`: established ones are reset, others forgotten.
+    fn close_queue(&mut self, listener: usize) {
+        if !matches!(self.socket(listener).map(|socket| &socket.stage), Some(Stage::Listening(_))) {
+            return;
+        }
+        let children: Vec<usize> = self
+            .sockets
+            .iter()
+            .enumerate()
+            .filter(|(_, socket)| socket.as_ref().is_some_and(|socket| socket.parent == Some(listener)))
+            .map(|(id, _)| id)
+            .collect();
+        for id in children {
+            let Some(socket) = self.socket_mut(id) else { continue };
+            socket.parent = None;
+            if !opens(socket.state())
+                && let Some(connection) = socket.connection_mut()
+            {
+                connection.abort();
+                self.pump(id);
+            }
+            self.forget(id);
+        }
+    }
+}
