@@ -40,6 +40,7 @@ errnos! {
     EBADF = 9, "Bad file descriptor";
     EAGAIN = 11, "Resource temporarily unavailable";
     ENOMEM = 12, "Cannot allocate memory";
+    EACCES = 13, "Permission denied";
     EFAULT = 14, "Bad address";
     EEXIST = 17, "File exists";
     EINVAL = 22, "Invalid argument";
@@ -48,6 +49,8 @@ errnos! {
     ESPIPE = 29, "Illegal seek";
     EPIPE = 32, "Broken pipe";
     ENOMSG = 42, "No message of desired type";
+    ENONET = 64, "Machine is not on the network";
+    EPROTO = 71, "Protocol error";
     ENOTSOCK = 88, "Socket operation on non-socket";
     EDESTADDRREQ = 89, "Destination address required";
     EMSGSIZE = 90, "Message too long";
@@ -65,6 +68,7 @@ errnos! {
     ENOTCONN = 107, "Transport endpoint is not connected";
     ETIMEDOUT = 110, "Connection timed out";
     ECONNREFUSED = 111, "Connection refused";
+    EHOSTDOWN = 112, "Host is down";
     EHOSTUNREACH = 113, "No route to host";
     EALREADY = 114, "Operation already in progress";
     EINPROGRESS = 115, "Operation now in progress";

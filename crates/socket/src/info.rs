@@ -27,6 +27,7 @@ mod option {
     pub(super) const SACK: u64 = 2;
     pub(super) const WSCALE: u64 = 4;
     pub(super) const ECN: u64 = 8;
+    pub(super) const SYN_DATA: u64 = 32;
 }
 
 /// A state's number (`TCP_ESTABLISHED` ..).
@@ -66,13 +67,13 @@ pub(crate) fn of(socket: &Socket, advertised: u64, now: Instant) -> TcpInfo {
     match socket.connection() {
         Some(connection) => {
             let times = socket.chrono.read(now);
-            connected(connection, socket.memory.not_sent(), &times, advertised)
+            connected(connection, socket, &times, advertised)
         }
         None => TcpInfo(vec![("tcpi_state", number(socket.state()))]),
     }
 }
 
-fn connected(connection: &Connection, not_sent: u64, times: &Times, advertised: u64) -> TcpInfo {
+fn connected(connection: &Connection, socket: &Socket, times: &Times, advertised: u64) -> TcpInfo {
     let (info, stats, more) = (connection.info(), connection.stats(), connection.linux_info());
     let smss = info.smss.as_u64().max(1);
     let mut options = 0;
@@ -81,6 +82,7 @@ fn connected(connection: &Connection, not_sent: u64, times: &Times, advertised: 
         (info.sack, option::SACK),
         (more.send_shift > 0 || more.receive_shift > 0, option::WSCALE),
         (more.ecn, option::ECN),
+        (socket.syn_data_acked, option::SYN_DATA),
     ] {
         options |= if on { bit } else { 0 };
     }
@@ -124,7 +126,7 @@ fn connected(connection: &Connection, not_sent: u64, times: &Times, advertised: 
         ("tcpi_bytes_acked", connection.acked().as_u64()),
         ("tcpi_bytes_received", connection.delivered_to_app().as_u64()),
         ("tcpi_segs_in", stats.segments_received.as_u64()),
-        ("tcpi_notsent_bytes", not_sent),
+        ("tcpi_notsent_bytes", socket.memory.not_sent()),
         ("tcpi_min_rtt", info.min_rtt.map_or(u64::from(u32::MAX), Duration::as_micros)),
         ("tcpi_data_segs_in", stats.data_segments_received.as_u64()),
         ("tcpi_data_segs_out", stats.sent_packets.as_u64()),

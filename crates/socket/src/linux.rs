@@ -2,8 +2,8 @@
 
 use crate::sysctl::Sysctls;
 use narrows_settings::{
-    Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RecoveryKind, Reduction, RtoConfig,
-    RtoStyle,
+    Burst, Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RecoveryKind, Reduction,
+    RtoConfig, RtoStyle,
 };
 use narrows_units::{Bytes, Duration};
 
@@ -52,8 +52,10 @@ pub fn linux() -> Config {
         full_ack_cap: false,
         impatient: false,
         tso: true,
+        gso: true,
         max_retries: Some(15),
         time_wait: Duration::from_secs(60),
+        ..Config::default()
     }
 }
 
@@ -77,6 +79,12 @@ pub(crate) fn configure(config: &mut Config, sysctls: &Sysctls, side: Side) {
     }
     config.rto.max = Duration::from_millis(sysctls.number("tcp_rto_max_ms").unsigned_abs());
     config.rto.min = Duration::from_micros(sysctls.number("tcp_rto_min_us").unsigned_abs());
+    let small = |name: &str| u32::try_from(sysctls.number(name)).unwrap_or(u32::MAX);
+    config.burst = Burst {
+        min_segments: small("tcp_min_tso_segs"),
+        win_divisor: small("tcp_tso_win_divisor"),
+        rtt_log: small("tcp_tso_rtt_log").min(31) as u8,
+    };
     config.max_retries = u32::try_from(sysctls.number("tcp_retries2")).ok();
     (config.ecn, config.accurate_ecn) = match (sysctls.number("tcp_ecn"), side) {
         (1, _) | (2, Side::Passive) | (4, Side::Active) => (true, false),

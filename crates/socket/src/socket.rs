@@ -188,8 +188,12 @@ pub(crate) struct Socket {
     /// Offset of the byte with timestamp key 0 (`SOF_TIMESTAMPING_OPT_ID`).
     pub(crate) key_base: u64,
     pub(crate) seen: Seen,
-    /// When the socket, closed by its program, leaves FIN-WAIT-2; [`Instant::NEVER`] otherwise.
-    pub(crate) fin_wait_until: Instant,
+    /// The listener that made it.
+    pub(crate) listener: Option<usize>,
+    /// Whether it is, or was, in its listener's queue.
+    pub(crate) queued: bool,
+    /// Whether data of the SYN was taken (`tp->syn_data_acked`).
+    pub(crate) syn_data_acked: bool,
     pub(crate) chrono: Chrono,
 }
 
@@ -216,7 +220,9 @@ impl Socket {
             next_zero_copy: 0,
             key_base: 0,
             seen: Seen::default(),
-            fin_wait_until: Instant::NEVER,
+            listener: None,
+            queued: false,
+            syn_data_acked: false,
             chrono: Chrono::new(now),
         }
     }
@@ -244,6 +250,12 @@ impl Socket {
             Stage::Listening(_) => State::Listen,
             Stage::Connected(connection) => connection.state(),
         }
+    }
+
+    /// Whether the handshake has to end before data may go (`sk_stream_wait_connect`).
+    pub(crate) fn is_opening(&self) -> bool {
+        let pending = self.connection().is_some_and(Connection::is_fast_open_pending);
+        self.deferred || (matches!(self.state(), State::SynSent | State::SynReceived) && !pending)
     }
 
     /// Bytes that can be read.
@@ -286,7 +298,7 @@ impl Socket {
         if read_shut {
             mask |= event::IN | event::RDNORM | event::RDHUP;
         }
-        let opening = matches!(state, State::SynSent) || self.deferred;
+        let opening = self.is_opening();
         if self.deferred {
             mask |= event::OUT | event::WRNORM;
         }

@@ -188,6 +188,17 @@ fn a_connect_that_does_not_block_reports_its_progress() {
 }
 
 #[test]
+fn a_silent_connect_times_out() {
+    let mut bench = Bench::new();
+    bench.host.sysctls_mut().set("tcp_syn_retries", "2").unwrap();
+    bench.host.sysctls_mut().set("tcp_syn_linear_timeouts", "0").unwrap();
+    let (_, Progress::Blocked(_)) = bench.connecting(false) else { panic!("it must sleep") };
+    bench.pass(200_000);
+    assert_eq!(bench.returned.pop().unwrap().1.value, Err(Errno::ETIMEDOUT));
+    assert_eq!(bench.taken().len(), 2, "retransmissions of the SYN");
+}
+
+#[test]
 fn a_refused_connect_fails() {
     let mut bench = Bench::new();
     let (_, Progress::Blocked(_)) = bench.connecting(false) else { panic!("it must sleep") };
@@ -331,6 +342,7 @@ fn zero_copy_sends_are_reported_together() {
     let mut bench = Bench::new();
     let fd = bench.accepted();
     bench.host.set_option(fd, level::SOCKET, so::ZEROCOPY, &1i32.to_le_bytes()).unwrap();
+    bench.host.set_option(fd, level::TCP, tcp::NODELAY, &1i32.to_le_bytes()).unwrap();
     for _ in 0..2 {
         let send = Send { fd, parts: vec![Payload::Bytes(400)], flags: msg::ZEROCOPY, to: None };
         assert_eq!(done(bench.host.send(&send)), Ok(400));

@@ -1,13 +1,13 @@
 //! Calls that send and receive.
 
-use super::output::opens;
 use super::waiting::Call;
 use super::{Answer, Control, Detail, Host, Payload, Progress, Receive, Send};
 use crate::errno::Errno;
 use crate::memory::size_goal;
 use crate::number::{ip, level, msg, report, so, tcp};
 use crate::socket::{Report, Socket, Stage, Watched};
-use narrows_tcp::State;
+use core::net::SocketAddr;
+use narrows_tcp::{State, WriteFlags};
 use narrows_units::{Bytes, Instant};
 
 /// A send under way.
@@ -22,6 +22,10 @@ pub(super) struct Sending {
     faults: bool,
     /// Whether it sleeps for want of room, not for the handshake.
     for_room: bool,
+    /// Where a SYN with data goes (`MSG_FASTOPEN`).
+    to: Option<SocketAddr>,
+    /// Whether that SYN was sent by this call.
+    opened: bool,
 }
 
 impl Host {
@@ -34,9 +38,19 @@ impl Host {
         let valid = send.parts.iter().take_while(|part| matches!(part, Payload::Bytes(_)) || part.is_empty());
         let wanted = valid.map(|part| part.len()).sum();
         let faults = send.parts.iter().any(|part| matches!(part, Payload::Null(len) if *len > 0));
-        let mut sending = Sending { fd: send.fd, flags: send.flags, wanted, taken: 0, faults, for_room: false };
+        let mut sending = Sending {
+            fd: send.fd,
+            flags: send.flags,
+            wanted,
+            taken: 0,
+            faults,
+            for_room: false,
+            to: send.to,
+            opened: false,
+        };
         if nonblocking {
             let answer = self.try_send(&mut sending).unwrap_or_else(|| match sending.taken {
+                0 if sending.opened => Answer::error(Errno::EINPROGRESS),
                 0 => Answer::error(Errno::EAGAIN),
                 taken => Answer::value(taken as i64),
             });
@@ -63,6 +77,13 @@ impl Host {
             Ok(found) => found,
             Err(errno) => return Some(Answer::error(errno)),
         };
+        if !sending.opened
+            && (sending.flags & msg::FASTOPEN != 0 || socket.deferred)
+            && let Err(errno) = self.begin_fast_open(id, sending)
+        {
+            return Some(Answer::error(errno));
+        }
+        let Some(socket) = self.socket_mut(id) else { return Some(Answer::error(Errno::EBADF)) };
         if let Some(answer) = before_send(socket, sending) {
             return answer;
         }
@@ -108,6 +129,35 @@ impl Host {
         }
         self.push(id);
         Some(Answer::value(sending.taken as i64))
+    }
+
+    /// Sends a SYN with data for a call that may (`tcp_sendmsg_fastopen`).
+    fn begin_fast_open(&mut self, id: usize, sending: &mut Sending) -> Result<(), Errno> {
+        let offers = self.offers_fast_open();
+        let Some(socket) = self.socket_mut(id) else { return Err(Errno::EBADF) };
+        if !offers && !socket.deferred {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        if !socket.deferred {
+            match (&socket.stage, socket.state()) {
+                (Stage::Idle, _) => {}
+                (_, State::SynSent | State::SynReceived) => return Err(Errno::EALREADY),
+                // A connection that stands takes the data as any other call's.
+                _ => return Ok(()),
+            }
+        }
+        if let Some(errno) = socket.take_error() {
+            return Err(errno);
+        }
+        if sending.faults && sending.wanted == 0 {
+            return Err(Errno::EFAULT);
+        }
+        let to = if socket.deferred { socket.remote } else { sending.to };
+        let to = to.ok_or(Errno::EDESTADDRREQ)?;
+        socket.deferred = false;
+        sending.opened = true;
+        sending.taken = self.open_with_data(id, to, sending.wanted)?;
+        Ok(())
     }
 
     /// Lets what was written leave.
@@ -166,9 +216,8 @@ impl Host {
 
 /// Hands written bytes to the connection.
 fn write(socket: &mut Socket, bytes: u64, more: bool, end_of_record: bool) {
-    let _ = (more, end_of_record);
     if let Some(connection) = socket.connection_mut() {
-        connection.write(Bytes::new(bytes));
+        connection.write_with(Bytes::new(bytes), WriteFlags { record: end_of_record, more });
     }
 }
 
@@ -177,7 +226,8 @@ fn write(socket: &mut Socket, bytes: u64, more: bool, end_of_record: bool) {
 fn before_send(socket: &mut Socket, sending: &mut Sending) -> Option<Option<Answer>> {
     sending.for_room = false;
     let state = socket.state();
-    if !opens(state) && socket.error.is_none() && !socket.shut_write && state != State::Closed {
+    let opening = socket.is_opening();
+    if !opening && socket.error.is_none() && !socket.shut_write && !matches!(state, State::Closed | State::Listen) {
         return None;
     }
     if sending.taken > 0 && (socket.error.is_some() || socket.shut_write) {
@@ -186,7 +236,7 @@ fn before_send(socket: &mut Socket, sending: &mut Sending) -> Option<Option<Answ
     if let Some(errno) = socket.take_error() {
         return Some(Some(Answer::error(errno)));
     }
-    if matches!(state, State::SynSent | State::SynReceived) && !socket.shut_write {
+    if opening && !socket.shut_write {
         return Some(None);
     }
     Some(Some(Answer::error(Errno::EPIPE)))

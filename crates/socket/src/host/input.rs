@@ -1,13 +1,12 @@
 //! Packets that arrive: which socket takes them, and the answer if none does.
 
-use super::output::opens;
 use super::{Event, Host};
 use crate::icmp;
 use crate::linux::Side;
 use crate::socket::{Socket, Stage};
 use core::net::{IpAddr, SocketAddr};
-use narrows_tcp::{Connection, State};
-use narrows_units::{Bytes, SeqNum};
+use narrows_tcp::{Connection, Icmp, State};
+use narrows_units::SeqNum;
 use narrows_wire::{Ip, Packet, ParseError, TcpFlags, TcpRepr, Transport};
 
 impl Host {
@@ -31,12 +30,14 @@ impl Host {
         let local = SocketAddr::new(packet.ip.dst(), tcp.dst_port);
         let remote = SocketAddr::new(packet.ip.src(), tcp.src_port);
         match self.connected(local, remote) {
-            Some(id) if self.reopens(id, tcp) => {
-                self.forget(id);
-                self.give_listener(local, remote, packet, tcp);
-            }
-            Some(id) => self.give_connection(id, packet, tcp),
-            None => self.give_listener(local, remote, packet, tcp),
+            Some(id) => match self.reopens(id, packet) {
+                Some(iss) => {
+                    self.forget(id);
+                    self.give_listener((local, remote), packet, tcp, Some(iss));
+                }
+                None => self.give_connection(id, packet, tcp),
+            },
+            None => self.give_listener((local, remote), packet, tcp, None),
         }
         self.wake_waiting();
     }
@@ -66,12 +67,11 @@ impl Host {
         })
     }
 
-    /// Whether a SYN replaces a connection in TIME-WAIT (RFC 9293, section 3.10.7.4; `tcp_timewait_state_process`).
-    fn reopens(&self, id: usize, tcp: &TcpRepr) -> bool {
-        let Some(socket) = self.socket(id) else { return false };
-        let fresh = tcp.flags.has(TcpFlags::SYN) && !tcp.flags.any(TcpFlags::ACK.with(TcpFlags::RST));
-        let Some(local) = socket.local else { return false };
-        fresh && socket.state() == State::TimeWait && self.listener(local).is_some()
+    /// The initial sequence number with which a SYN replaces a connection in TIME-WAIT, if it may.
+    fn reopens(&self, id: usize, packet: &Packet) -> Option<SeqNum> {
+        let socket = self.socket(id)?;
+        self.listener(socket.local?)?;
+        socket.connection()?.yields_to(packet, self.now)
     }
 
     fn give_connection(&mut self, id: usize, packet: &Packet, tcp: &TcpRepr) {
@@ -86,21 +86,11 @@ impl Host {
             return;
         }
         let Some(socket) = self.socket_mut(id) else { return };
-        let orphan = !socket.held && matches!(socket.state(), State::FinWait1 | State::FinWait2);
         let Some(connection) = socket.connection_mut() else { return };
-        let before = connection.delivered_to_app();
         connection.handle_segment(packet, now);
         socket.chrono.ack_received = now;
         if packet.payload_len > 0 {
             socket.chrono.data_received = now;
-        }
-        let Some(connection) = socket.connection() else { return };
-        let news = connection.delivered_to_app() > before;
-        if orphan && news {
-            // Nobody will read this (RFC 1122, section 4.2.2.13): the peer gets a reset.
-            self.forget(id);
-            self.refuse(packet, tcp);
-            return;
         }
         self.pump(id);
     }
@@ -114,7 +104,13 @@ impl Host {
     }
 
     /// Gives a segment to the listener at its address; without one it is answered with a RST.
-    fn give_listener(&mut self, local: SocketAddr, remote: SocketAddr, packet: &Packet, tcp: &TcpRepr) {
+    fn give_listener(
+        &mut self,
+        (local, remote): (SocketAddr, SocketAddr),
+        packet: &Packet,
+        tcp: &TcpRepr,
+        iss: Option<SeqNum>,
+    ) {
         let Some(listener) = self.listener(local) else {
             self.refuse(packet, tcp);
             return;
@@ -129,30 +125,32 @@ impl Host {
         if !tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::FIN) || self.is_full(listener) {
             return;
         }
-        let Some(child) = self.child(listener, local, remote) else { return };
+        let iss = iss.unwrap_or_else(|| self.next_iss());
+        let server = self.judge_fast_open(listener, packet, tcp);
+        let Some(child) = self.child(listener, local, remote, iss) else { return };
         let now = self.now;
-        if let Some(connection) = self.socket_mut(child).and_then(Socket::connection_mut) {
+        let Some(socket) = self.socket_mut(child) else { return };
+        if let Some(connection) = socket.connection_mut() {
+            connection.decide_fast_open(server);
             connection.handle_segment(packet, now);
         }
-        if let Some(socket) = self.socket_mut(child) {
-            socket.seen.state = State::SynReceived;
-        }
+        socket.seen.state = State::SynReceived;
+        socket.syn_data_acked = server.accept && packet.payload_len > 0;
         self.pump(child);
     }
 
     /// A socket for a connection from `remote` to a listener, with the listener's options.
-    fn child(&mut self, listener: usize, local: SocketAddr, remote: SocketAddr) -> Option<usize> {
-        let iss = self.next_iss();
+    fn child(&mut self, listener: usize, local: SocketAddr, remote: SocketAddr, iss: SeqNum) -> Option<usize> {
         let parent = self.socket(listener)?;
         let mut socket = Socket::new(parent.is_v6, self.setup.sysctls.triple("tcp_wmem"), self.now);
         socket.options = parent.options.clone();
         socket.memory.inherit(&parent.memory);
-        socket.parent = Some(listener);
+        (socket.parent, socket.listener) = (Some(listener), Some(listener));
         socket.held = false;
         (socket.local, socket.remote) = (Some(local), Some(remote));
         let (config, cc) = self.terms(&socket, remote.ip(), Side::Passive)?;
         let mut connection = Connection::listen(config, cc, None, local, remote, iss);
-        Self::prepare(&mut connection, &socket.options, &self.setup);
+        self.prepare(&mut connection, &socket.options, remote.ip());
         socket.stage = Stage::Connected(Box::new(connection));
         Some(self.add(socket))
     }
@@ -179,9 +177,15 @@ impl Host {
     fn on_icmp(&mut self, message: &icmp::Message) {
         let Some(id) = self.connected(message.local, message.remote) else { return };
         let now = self.now;
-        let Some(socket) = self.socket_mut(id) else { return };
-        let opening = opens(socket.state());
-        let _ = (opening, message.seq, now, Bytes::ZERO);
+        let meaning = if message.is_v6 {
+            Icmp::from_v6(message.kind, message.code, message.value)
+        } else {
+            Icmp::from_v4(message.kind, message.code, message.value as u16)
+        };
+        let (Some(meaning), Some(socket)) = (meaning, self.socket_mut(id)) else { return };
+        if let Some(connection) = socket.connection_mut() {
+            connection.on_icmp(meaning, message.seq, now);
+        }
         self.pump(id);
         self.wake_waiting();
     }

@@ -7,11 +7,13 @@
 //! | `output.rs` | packets that leave, and whom a change wakes |
 //! | `open.rs` | `socket`, `bind`, `listen`, `accept`, `connect`, `close`, `shutdown` |
 //! | `data.rs` | calls that send and receive |
+//! | `fast_open.rs` | the cache of cookies, and what a listener decides about a SYN |
 //! | `options.rs` | `setsockopt`, `getsockopt`, `ioctl`, `fcntl` |
 //! | `ready.rs` | `poll` and `epoll` |
 //! | `waiting.rs` | calls that sleep |
 
 mod data;
+mod fast_open;
 mod input;
 mod open;
 mod options;
@@ -240,6 +242,8 @@ pub struct Host {
     next_ticket: u64,
     /// Connections so far, from which initial sequence numbers and ephemeral ports follow.
     opened: u32,
+    /// Fast Open: what is known of servers.
+    cookies: BTreeMap<IpAddr, fast_open::Known>,
 }
 
 /// First ephemeral port (`ip_local_port_range`).
@@ -262,6 +266,7 @@ impl Host {
             waiting: Vec::new(),
             next_ticket: 1,
             opened: 0,
+            cookies: BTreeMap::new(),
         }
     }
 
@@ -312,10 +317,7 @@ impl Host {
     /// The next time at which something happens by itself; [`Instant::NEVER`] if nothing will.
     #[must_use]
     pub fn next_timer(&self) -> Instant {
-        let timer = |socket: &Socket| {
-            let own = socket.connection().map_or(Instant::NEVER, narrows_tcp::Connection::poll_timeout);
-            own.min(socket.fin_wait_until)
-        };
+        let timer = |socket: &Socket| socket.connection().map_or(Instant::NEVER, narrows_tcp::Connection::poll_timeout);
         let sockets = self.sockets.iter().flatten().map(timer).min().unwrap_or(Instant::NEVER);
         self.waiting.iter().map(|waiting| waiting.deadline).min().unwrap_or(Instant::NEVER).min(sockets)
     }
@@ -324,10 +326,6 @@ impl Host {
         for id in 0..self.sockets.len() {
             let now = self.now;
             let Some(socket) = self.socket_mut(id) else { continue };
-            if socket.fin_wait_until <= now {
-                self.forget(id);
-                continue;
-            }
             if let Some(connection) = socket.connection_mut().filter(|connection| connection.poll_timeout() <= now) {
                 connection.handle_timeout(now);
                 self.pump(id);

@@ -2,7 +2,7 @@
 
 use super::output::opens;
 use super::waiting::Call;
-use super::{Answer, Detail, FIRST_PORT, File, Host, Progress, Setup};
+use super::{Answer, Detail, FIRST_PORT, File, Host, Progress};
 use crate::errno::Errno;
 use crate::linux::{Side, configure, linux};
 use crate::number::{family, file, shut};
@@ -93,7 +93,7 @@ impl Host {
     /// `EINVAL` if the socket is connected.
     pub fn listen(&mut self, fd: i32, backlog: i32) -> Result<i64, Errno> {
         let port = self.free_port();
-        let (_, socket) = self.at(fd)?;
+        let (id, socket) = self.at(fd)?;
         let backlog = usize::try_from(backlog).unwrap_or(4_096).min(4_096);
         match &mut socket.stage {
             Stage::Idle => {
@@ -104,6 +104,7 @@ impl Host {
             Stage::Listening(listener) => listener.backlog = backlog,
             Stage::Connected(_) => return Err(Errno::EINVAL),
         }
+        self.listen_with_fast_open(id, backlog);
         Ok(0)
     }
 
@@ -169,6 +170,9 @@ impl Host {
     /// Begins to connect; returns whether the call has returned already.
     fn start_connect(&mut self, fd: i32, address: SocketAddr) -> Result<bool, Errno> {
         let (id, socket) = self.at(fd)?;
+        if socket.deferred {
+            return Err(Errno::EISCONN);
+        }
         match socket.state() {
             State::Listen => return Err(Errno::EISCONN),
             State::SynSent | State::SynReceived => {
@@ -184,14 +188,24 @@ impl Host {
             }
             _ => return Err(Errno::EISCONN),
         }
-        let nonblocking = socket.nonblocking;
+        let (nonblocking, asks) = (socket.nonblocking, socket.options.fast_open_connect);
+        let remote = unmapped(address);
+        if self.socket(id).is_some_and(|socket| self.defers(socket, remote.ip())) {
+            if let Some(socket) = self.socket_mut(id) {
+                (socket.deferred, socket.remote) = (true, Some(remote));
+            }
+            return Ok(true);
+        }
         self.open(id, address)?;
+        if asks {
+            self.prepare_fast_open(id, remote.ip());
+        }
         self.pump(id);
         if nonblocking { Err(Errno::EINPROGRESS) } else { Ok(false) }
     }
 
     /// Gives a socket a connection to an address; its SYN waits to be sent.
-    fn open(&mut self, id: usize, address: SocketAddr) -> Result<(), Errno> {
+    pub(super) fn open(&mut self, id: usize, address: SocketAddr) -> Result<(), Errno> {
         let remote = unmapped(address);
         let own: Option<IpAddr> = match remote.ip() {
             IpAddr::V4(_) => self.setup.v4.map(IpAddr::V4),
@@ -213,7 +227,7 @@ impl Host {
         let socket = self.socket(id).ok_or(Errno::EBADF)?;
         let (config, cc) = self.terms(socket, remote.ip(), Side::Active).ok_or(Errno::ENOENT)?;
         let mut connection = Connection::connect(config, cc, None, local, remote, iss);
-        Self::prepare(&mut connection, &socket.options, &self.setup);
+        self.prepare(&mut connection, &socket.options, remote.ip());
         let socket = self.socket_mut(id).ok_or(Errno::EBADF)?;
         socket.seen.state = State::SynSent;
         socket.stage = Stage::Connected(Box::new(connection));
@@ -225,7 +239,7 @@ impl Host {
             Ok(found) => found,
             Err(errno) => return Some(Answer::error(errno)),
         };
-        if opens(socket.state()) {
+        if socket.is_opening() {
             return None;
         }
         let failed = socket.take_error();
@@ -266,9 +280,9 @@ impl Host {
         Some((Arc::new(config), (row.build)(&Params::default())))
     }
 
-    /// Gives a new connection what does not depend on its peer.
-    pub(super) fn prepare(connection: &mut Connection, options: &Options, setup: &Setup) {
-        let _ = setup;
+    /// Gives a new connection to an address its socket's options.
+    pub(super) fn prepare(&self, connection: &mut Connection, options: &Options, to: IpAddr) {
+        connection.set_socket(self.socket_options(options, to));
         connection.set_auto_read(false);
         connection.set_timestamp_offset(0x0100_0000);
         connection.set_dscp(options.tos >> 2);
@@ -300,8 +314,13 @@ impl Host {
         if how != shut::READ {
             socket.shut_write = true;
             if let Some(connection) = socket.connection_mut() {
-                connection.close();
+                connection.shutdown();
             }
+        }
+        if how != shut::WRITE
+            && let Some(connection) = socket.connection_mut()
+        {
+            connection.stop_reading();
         }
         self.pump(id);
         self.wake(id, 0);
@@ -329,26 +348,14 @@ impl Host {
     fn release(&mut self, id: usize) {
         self.close_queue(id);
         let now = self.now;
-        let fin_timeout = self.setup.sysctls.number("tcp_fin_timeout").unsigned_abs();
         let Some(socket) = self.socket_mut(id) else { return };
         socket.held = false;
-        let unread = socket.readable() > 0;
         let linger = socket.options.linger;
         let Some(connection) = socket.connection_mut() else {
             self.forget(id);
             return;
         };
-        if unread || (linger.on && linger.seconds == 0) {
-            connection.abort();
-        } else {
-            match connection.state() {
-                State::SynSent => connection.abort(),
-                State::FinWait2 => {
-                    socket.fin_wait_until = now + narrows_units::Duration::from_secs(fin_timeout);
-                }
-                _ => connection.close(),
-            }
-        }
+        connection.release(linger.on && linger.seconds == 0, now);
         self.pump(id);
         if self.socket(id).is_some_and(|socket| socket.state() == State::Closed) {
             self.forget(id);

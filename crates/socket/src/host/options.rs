@@ -3,8 +3,10 @@
 use super::Host;
 use crate::errno::Errno;
 use crate::number::{file, ip, level, report, so, tcp};
-use crate::socket::{Linger, Socket, Stage};
-use narrows_tcp::State;
+use crate::socket::{Linger, Options, Socket, Stage};
+use core::net::IpAddr;
+use narrows_tcp::{EcnOptions, KeepAlive, MtuProbing, SocketOptions, State};
+use narrows_units::{Bytes, Duration};
 
 /// Smallest `sk_rcvbuf` (`SOCK_MIN_RCVBUF`), bytes.
 const LEAST_RECEIVE: u64 = 2_304;
@@ -95,7 +97,7 @@ impl Host {
     }
 
     fn set_tcp_option(&mut self, id: usize, name: i32, value: &[u8]) -> Result<(), Errno> {
-        let fast_open = self.setup.sysctls.number("tcp_fastopen");
+        let offers = self.offers_fast_open();
         let Some(socket) = self.socket_mut(id) else { return Err(Errno::EBADF) };
         if name == tcp::CONGESTION {
             let text = String::from_utf8_lossy(value);
@@ -145,7 +147,7 @@ impl Host {
                 if !(0..=1).contains(&number) {
                     return Err(Errno::EINVAL);
                 }
-                if fast_open & 1 == 0 {
+                if !offers {
                     return Err(Errno::EOPNOTSUPP);
                 }
                 if !is_idle {
@@ -189,8 +191,67 @@ impl Host {
     }
 
     /// Hands a socket's options to its connection.
-    pub(super) fn apply(&mut self, id: usize) {
-        let _ = id;
+    fn apply(&mut self, id: usize) {
+        let now = self.now;
+        let Some(socket) = self.socket(id) else { return };
+        let (Some(remote), Some(_)) = (socket.remote, socket.connection()) else { return };
+        let mut options = self.socket_options(&socket.options, remote.ip());
+        if let Some(connection) = self.socket_mut(id).and_then(Socket::connection_mut) {
+            if let Some(before) = connection.socket_options() {
+                // What the connection learned itself stays.
+                options.path_mtu = before.path_mtu;
+            }
+            connection.change_socket(options, now);
+        }
+    }
+
+    /// The options of a connection to an address: a socket's, and the sysctls where it sets none.
+    pub(super) fn socket_options(&self, options: &Options, to: IpAddr) -> SocketOptions {
+        let sysctls = &self.setup.sysctls;
+        let number = |name: &str| u32::try_from(sysctls.number(name)).unwrap_or(u32::MAX);
+        let small = |name: &str| u8::try_from(sysctls.number(name)).unwrap_or(u8::MAX);
+        let or = |own: u32, name: &str| if own > 0 { own } else { number(name) };
+        let seconds = |n: u32| Duration::from_secs(u64::from(n));
+        let fin_wait = match options.linger2 {
+            Some(0) | None => Some(seconds(number("tcp_fin_timeout"))),
+            Some(own) => u32::try_from(own).ok().map(seconds),
+        };
+        let name = options.congestion.as_deref().unwrap_or_else(|| sysctls.word("tcp_congestion_control"));
+        SocketOptions {
+            nodelay: options.nodelay,
+            cork: options.cork,
+            user_timeout: (options.user_timeout > 0).then(|| Duration::from_millis(options.user_timeout.into())),
+            keep_alive: options.keep_alive.then(|| KeepAlive {
+                idle: seconds(or(options.keep_idle, "tcp_keepalive_time")),
+                interval: seconds(or(options.keep_interval, "tcp_keepalive_intvl")),
+                probes: or(options.keep_count, "tcp_keepalive_probes"),
+            }),
+            fin_wait,
+            window_clamp: (options.window_clamp > 0).then(|| Bytes::new(options.window_clamp.into())),
+            syn_retries: options.syn_count.unwrap_or_else(|| number("tcp_syn_retries")),
+            syn_linear_timeouts: number("tcp_syn_linear_timeouts"),
+            synack_retries: options.syn_count.unwrap_or_else(|| number("tcp_synack_retries")),
+            retries2: number("tcp_retries2"),
+            invalid_ratelimit: Duration::from_millis(sysctls.number("tcp_invalid_ratelimit").unsigned_abs()),
+            path_mtu: self.path_mtu(to),
+            path_mtu_discovery: i64::from(options.mtu_discover) != ip::PMTUDISC_DONT,
+            receive_errors: options.receive_errors,
+            ecn: EcnOptions {
+                mode: small("tcp_ecn"),
+                option: small("tcp_ecn_option"),
+                beacon: small("tcp_ecn_option_beacon"),
+                fallback: sysctls.is_on("tcp_ecn_fallback"),
+                needed: name == "dctcp",
+                ect1: name == "prague",
+            },
+            mtu_probing: MtuProbing {
+                mode: small("tcp_mtu_probing"),
+                base_mss: number("tcp_base_mss"),
+                floor: number("tcp_mtu_probe_floor"),
+            },
+            dsack: sysctls.is_on("tcp_dsack"),
+            ..SocketOptions::default()
+        }
     }
 
     /// `getsockopt(fd, level, name)`: the value as Linux lays it out, little-endian.
@@ -270,7 +331,7 @@ impl Host {
         if matches!(socket.stage, Stage::Listening(_)) {
             return Err(Errno::EINVAL);
         }
-        let opening = matches!(socket.state(), State::SynSent | State::SynReceived);
+        let opening = socket.is_opening();
         match request {
             file::SIOCINQ => Ok(if opening { 0 } else { socket.readable() as i64 }),
             file::SIOCOUTQ => Ok(if opening { 0 } else { socket.memory.unacked() as i64 }),

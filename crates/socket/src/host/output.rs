@@ -5,15 +5,15 @@ use crate::chrono::Limit;
 use crate::errno::Errno;
 use crate::number::{event, report};
 use crate::socket::{Report, Seen, Socket, Stage};
-use narrows_tcp::{Info, State};
-use narrows_units::{Duration, Instant};
+use narrows_tcp::{Failure, Info, State};
+use narrows_units::Instant;
 
 impl Host {
     /// Lets a socket's connection send what it has, then finds out what changed.
     pub(super) fn pump(&mut self, id: usize) {
         let now = self.now;
         if let Some(connection) = self.sockets.get_mut(id).and_then(Option::as_mut).and_then(Socket::connection_mut) {
-            while let Some(packet) = connection.poll_transmit(now) {
+            while let Some(packet) = connection.poll_burst(now) {
                 self.events.push_back(Event::Sent { at: now, packet });
             }
         }
@@ -23,7 +23,7 @@ impl Host {
     /// Finds out what changed at a socket since it was looked at, and wakes whoever waits for that.
     fn look(&mut self, id: usize) {
         let now = self.now;
-        let fin_timeout = Duration::from_secs(self.setup.sysctls.number("tcp_fin_timeout").unsigned_abs());
+        self.learn_cookie(id);
         let sysctl_lowat = self.lowat();
         let Some(socket) = self.socket_mut(id) else { return };
         let Stage::Connected(connection) = &socket.stage else { return };
@@ -34,9 +34,10 @@ impl Host {
         let info = connection.info();
         let segments = info.cwnd.as_u64() / info.smss.as_u64().max(1);
         let (mss, room_in_window) = (info.smss.as_u64(), info.inflight < info.cwnd);
-        let aborted = connection.aborted_at().is_some();
-        let failure = (state == State::Closed && socket.seen.state != State::Closed && aborted)
-            .then(|| ended(socket.seen.state, connection));
+        let failure = match connection.failure() {
+            Some(failure) if state == State::Closed && socket.seen.state != State::Closed => Some(errno(failure)),
+            _ => None,
+        };
         let before = core::mem::replace(&mut socket.seen, Seen { state, delivered, finished });
         let before_sent = socket.memory.progress().0;
         socket.memory.follow(sent, acked);
@@ -75,37 +76,29 @@ impl Host {
             }
         }
         socket.time(&info, sent > before_sent, now);
-        self.settle(id, before.state, state, fin_timeout);
+        self.settle(id, before.state, state);
         if let Some(events) = woken {
             self.wake(id, events);
         }
     }
 
     /// Moves a connection that changed its state: an established one to its listener, an ended one away.
-    fn settle(&mut self, id: usize, before: State, state: State, fin_timeout: Duration) {
-        let now = self.now;
+    fn settle(&mut self, id: usize, before: State, state: State) {
         let Some(socket) = self.socket_mut(id) else { return };
-        if socket.held && socket.parent.is_none() {
-            return;
-        }
         if let Some(parent) = socket.parent {
-            let established = opens(before) && !opens(state) && state != State::Closed;
-            if established {
+            let usable = !socket.is_opening() && !matches!(state, State::Listen | State::Closed);
+            if usable && !socket.queued {
+                socket.queued = true;
                 if let Some(Stage::Listening(listener)) = self.socket_mut(parent).map(|s| &mut s.stage) {
                     listener.ready.push_back(id);
                     self.wake(parent, event::IN | event::RDNORM);
                 }
-            } else if matches!(state, State::Listen | State::Closed) && opens(before) {
+            } else if matches!(state, State::Listen | State::Closed) && opens(before) && !socket.queued {
                 // The handshake failed: the peer reset it, or did not answer.
                 self.forget(id);
             }
-            return;
-        }
-        match state {
-            State::Closed => self.forget(id),
-            State::FinWait2 if before != State::FinWait2 => socket.fin_wait_until = now + fin_timeout,
-            State::FinWait2 => {}
-            _ => socket.fin_wait_until = Instant::NEVER,
+        } else if !socket.held && state == State::Closed {
+            self.forget(id);
         }
     }
 
@@ -127,13 +120,22 @@ pub(super) fn opens(state: State) -> bool {
     matches!(state, State::SynSent | State::SynReceived | State::Listen)
 }
 
-/// The error of a connection that ended prematurely in this state (`tcp_reset`, `tcp_write_err`).
-fn ended(state: State, connection: &narrows_tcp::Connection) -> Errno {
-    let _ = connection;
-    match state {
-        State::SynSent => Errno::ECONNREFUSED,
-        State::CloseWait => Errno::EPIPE,
-        _ => Errno::ECONNRESET,
+/// The error number of a failure.
+fn errno(failure: Failure) -> Errno {
+    match failure {
+        Failure::Reset => Errno::ECONNRESET,
+        Failure::Refused => Errno::ECONNREFUSED,
+        Failure::BrokenPipe => Errno::EPIPE,
+        Failure::TimedOut => Errno::ETIMEDOUT,
+        Failure::HostUnreachable => Errno::EHOSTUNREACH,
+        Failure::NetworkUnreachable => Errno::ENETUNREACH,
+        Failure::ProtocolUnreachable => Errno::ENOPROTOOPT,
+        Failure::TooLong => Errno::EMSGSIZE,
+        Failure::SourceRoute => Errno::EOPNOTSUPP,
+        Failure::HostDown => Errno::EHOSTDOWN,
+        Failure::Isolated => Errno::ENONET,
+        Failure::Forbidden => Errno::EACCES,
+        Failure::Parameter => Errno::EPROTO,
     }
 }
 
