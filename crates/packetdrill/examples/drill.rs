@@ -1,49 +1,106 @@
-//! Reads packetdrill scripts and makes them ready to run:
-//! `cargo run -p narrows-packetdrill --example drill -- [--NAME=VALUE ..] [-D WORD=TEXT ..] FILE|DIR..`
+//! Runs packetdrill scripts on the simulated host:
+//! `cargo run -p narrows-packetdrill --example drill -- [--verbose] [--code] [--NAME=VALUE ..] [-D WORD=TEXT ..] FILE|DIR..`
 //!
-//! Prints an error for each script that cannot be read, and the number of those that can.
+//! Prints a line for each script, `matched` or why it did not, then the counts. `--verbose` adds the mismatch and the
+//! steps. `--code` adds the code of `%{ }%` with the values that it sees, a line each, separated by tabs: it is not
+//! evaluated here, so a script counts as matched although its code may fail.
 
 #![allow(clippy::print_stdout)]
 
 use narrows_packetdrill::options::Options;
-use narrows_packetdrill::run::Plan;
+use narrows_packetdrill::run::{Outcome, Plan, Verdict, run};
+use narrows_packetdrill::simulated::Simulated;
 use narrows_packetdrill::syntax::{ScriptError, ScriptOption, parse};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-fn main() {
-    let mut files = Vec::new();
-    let mut overrides: Vec<ScriptOption> = Vec::new();
-    let mut definitions = BTreeMap::new();
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        if argument == "-D" {
-            if let Some((word, text)) = arguments.next().as_deref().and_then(|text| text.split_once('=')) {
-                definitions.insert(word.to_owned(), text.to_owned());
-            }
-        } else if let Some(option) = argument.strip_prefix("--") {
-            let (name, value) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
-            overrides.push(ScriptOption { name: name.to_owned(), value: value.map(str::to_owned), line: 0 });
-        } else {
-            collect(Path::new(&argument), &mut files);
-        }
-    }
-    let mut good = 0;
-    for file in &files {
-        match ready(file, &overrides, &definitions) {
-            Ok(_) => good += 1,
-            Err(error) => println!("{error}"),
-        }
-    }
-    println!("{good} of {} scripts", files.len());
+#[derive(Default)]
+struct Arguments {
+    files: Vec<PathBuf>,
+    overrides: Vec<ScriptOption>,
+    definitions: BTreeMap<String, String>,
+    verbose: bool,
+    code: bool,
 }
 
-fn ready(file: &Path, overrides: &[ScriptOption], definitions: &BTreeMap<String, String>) -> Result<Plan, ScriptError> {
+fn main() {
+    let mut given = Arguments::default();
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--verbose" => given.verbose = true,
+            "--code" => given.code = true,
+            "-D" => {
+                if let Some((word, text)) = arguments.next().as_deref().and_then(|text| text.split_once('=')) {
+                    given.definitions.insert(word.to_owned(), text.to_owned());
+                }
+            }
+            _ => match argument.strip_prefix("--") {
+                Some(option) => {
+                    let (name, value) =
+                        option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
+                    let (name, value) = (name.to_owned(), value.map(str::to_owned));
+                    given.overrides.push(ScriptOption { name, value, line: 0 });
+                }
+                None => collect(Path::new(&argument), &mut given.files),
+            },
+        }
+    }
+    let mut matched = 0;
+    for file in &given.files {
+        let name = file.display();
+        match drill(file, &given) {
+            Ok(outcome) => {
+                matched += usize::from(outcome.verdict == Verdict::Matched);
+                show(&name.to_string(), &outcome, &given);
+            }
+            Err(error) => println!("{name}: unreadable: {error}"),
+        }
+    }
+    println!("{matched} of {} scripts matched", given.files.len());
+}
+
+fn drill(file: &Path, given: &Arguments) -> Result<Outcome, ScriptError> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).unwrap_or_default();
-    let script = parse(&name, &text, definitions)?;
-    let options = Options::resolve(&name, &script.options, overrides)?;
-    Plan::new(&name, &script, &options)
+    let script = parse(&name, &text, &given.definitions)?;
+    let options = Options::resolve(&name, &script.options, &given.overrides)?;
+    let plan = Plan::new(&name, &script, &options)?;
+    let directory = file.parent().unwrap_or(Path::new("."));
+    let mut host = Simulated::new(&options, Box::new(|helper| std::fs::read_to_string(directory.join(helper)).ok()));
+    Ok(run(&plan, &mut host))
+}
+
+fn show(name: &str, outcome: &Outcome, given: &Arguments) {
+    match &outcome.verdict {
+        Verdict::Matched => println!("{name}: matched"),
+        Verdict::Differed(mismatch) => {
+            let fields: Vec<String> = mismatch
+                .differences
+                .iter()
+                .map(|d| format!("{}: expected {}, found {}", d.field, d.expected, d.actual))
+                .collect();
+            println!("{name}:{}: {}: {}", mismatch.line, mismatch.what, fields.join("; "));
+        }
+        Verdict::Unsupported { line, reason } => println!("{name}:{line}: unsupported: {reason}"),
+        Verdict::Failed { line, reason } => println!("{name}:{line}: failed: {reason}"),
+    }
+    if given.verbose {
+        for step in &outcome.steps {
+            println!("    {:.6} line {}: {}", step.at.as_secs_f64(), step.line, step.text);
+        }
+        if let Verdict::Differed(mismatch) = &outcome.verdict {
+            println!("{mismatch}");
+        }
+    }
+    if given.code {
+        for code in &outcome.code {
+            let values: Vec<String> =
+                code.info.iter().flat_map(|info| &info.0).map(|(name, value)| format!("{name}={value}")).collect();
+            let text = code.text.replace('\\', "\\\\").replace('\n', "\\n").replace('\t', " ");
+            println!("CODE\t{name}\t{}\t{}\t{text}", code.line, values.join(" "));
+        }
+    }
 }
 
 /// Adds a file, or the `.pkt` files below a directory in order.

@@ -13,5 +13,6 @@ pub mod host;
 pub mod notation;
 pub mod options;
 pub mod run;
+pub mod simulated;
 pub mod symbols;
 pub mod syntax;

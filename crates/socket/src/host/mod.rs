@@ -242,6 +242,12 @@ pub struct Host {
     next_ticket: u64,
     /// Connections so far, from which initial sequence numbers and ephemeral ports follow.
     opened: u32,
+    /// Counters by the names of `nstat`.
+    counters: BTreeMap<&'static str, u64>,
+    /// Whether the device paces each flow, as the queue discipline `fq` does.
+    paced: bool,
+    /// Whether packets leave in bursts (GSO).
+    gso: bool,
     /// Fast Open: what is known of servers.
     cookies: BTreeMap<IpAddr, fast_open::Known>,
 }
@@ -266,6 +272,9 @@ impl Host {
             waiting: Vec::new(),
             next_ticket: 1,
             opened: 0,
+            counters: BTreeMap::new(),
+            paced: false,
+            gso: true,
             cookies: BTreeMap::new(),
         }
     }
@@ -295,6 +304,16 @@ impl Host {
     /// Sets the MTU of the device.
     pub const fn set_mtu(&mut self, mtu: u32) {
         self.setup.mtu = mtu;
+    }
+
+    /// Sets whether the device paces the flows of later connections, as the queue discipline `fq` does.
+    pub const fn set_paced(&mut self, on: bool) {
+        self.paced = on;
+    }
+
+    /// Sets whether packets of later connections leave in bursts (GSO).
+    pub const fn set_gso(&mut self, on: bool) {
+        self.gso = on;
     }
 
     /// Lets time pass until `until`, or until something happens, whichever is first. Something that has happened
@@ -417,12 +436,21 @@ impl Host {
         Ok(crate::info::of(socket, advertised.into(), now))
     }
 
-    /// Whether a listener is bound to this port, as `/proc/net/tcp` shows.
+    /// The listeners as `/proc/net/tcp` shows them: local address and port in hexadecimal, state `0A`.
     #[must_use]
-    pub fn listens_on(&self, port: u16) -> bool {
-        self.sockets
-            .iter()
-            .flatten()
-            .any(|s| matches!(s.stage, Stage::Listening(_)) && s.local.is_some_and(|local| local.port() == port))
+    pub fn listeners(&self) -> String {
+        let mut text = String::new();
+        for socket in self.sockets.iter().flatten().filter(|s| matches!(s.stage, Stage::Listening(_))) {
+            if let Some(local) = socket.local {
+                text.push_str(&format!("   0: 00000000:{:04X} 00000000:0000 0A 00000000:00000000\n", local.port()));
+            }
+        }
+        text
+    }
+
+    /// Counters by the names that `nstat` shows, over all connections so far.
+    #[must_use]
+    pub fn counters(&self) -> BTreeMap<&'static str, u64> {
+        self.counters.clone()
     }
 }

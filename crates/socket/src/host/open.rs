@@ -9,7 +9,7 @@ use crate::number::{family, file, shut};
 use crate::socket::{Listener, Options, Socket, Stage};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use narrows_cc::{CongestionControl, Params};
-use narrows_settings::{Config, InitialWindow};
+use narrows_settings::{Config, InitialWindow, Pacing};
 use narrows_tcp::{Connection, State};
 use narrows_units::{Bytes, Instant};
 use std::sync::Arc;
@@ -274,6 +274,12 @@ impl Host {
             (config.recv_buffer, config.autotuning) = (Bytes::new(memory / 2), false);
         }
         config.nagle = false;
+        config.gso = self.gso;
+        if self.paced {
+            let percent = |name: &str| u32::try_from(self.setup.sysctls.number(name)).unwrap_or(u32::MAX);
+            config.pacing =
+                Pacing::Ratio { slow_start: percent("tcp_pacing_ss_ratio"), avoidance: percent("tcp_pacing_ca_ratio") };
+        }
         let name = socket.options.congestion.as_deref();
         let name = name.unwrap_or_else(|| self.setup.sysctls.word("tcp_congestion_control"));
         let row = narrows_cc::find(name)?;
