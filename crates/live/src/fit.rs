@@ -219,7 +219,8 @@ const RECOVERY: &str = "recovery";
 
 /// Whether Linux has a flow's recovery. It has NewReno's without SACK, so a flow that requests it runs without SACK.
 fn has_recovery(tcp: &Tcp) -> bool {
-    tcp.recovery == RecoveryKind::NewReno || (tcp.recovery == RecoveryKind::Sack && tcp.sack)
+    tcp.recovery == RecoveryKind::NewReno
+        || (matches!(tcp.recovery, RecoveryKind::Sack | RecoveryKind::Rack) && tcp.sack)
 }
 
 /// Whether the kernel takes this flow's value of a setting for which it usually has its own, or the setting has no
@@ -234,6 +235,8 @@ fn honours(tcp: &Tcp, name: &str, defaults: &Defaults) -> bool {
         "timestamp_offsets" => !tcp.timestamps,
         // What every kernel does.
         "gso" => tcp.gso,
+        // Linux has F-RTO (`tcp_frto`), and uses it unless it is told otherwise.
+        "frto" => tcp.frto,
         "idle_restart" => tcp.idle_restart != IdleRestart::Rfc5681,
         // Values other than the stack's are set ([`rto_bounds_ms`]).
         "rto.min" => tcp.rto.min != defaults.stack.rto.min,

@@ -3,8 +3,8 @@
 use crate::record::{FromValue, ToValue, Value};
 use crate::types::{
     Arrivals, Decimated, Distribution, EcnEcho, Held, IdleRestart, IpOptions, IpVersion, JitterDistribution,
-    JitterOrder, LinuxVersion, NodeKind, OutageQueue, RecoveryKind, Reduction, RtoStyle, Selected, SizeDistribution,
-    Stack, Traffic, WifiQueues, WorkloadKind,
+    JitterOrder, LinuxVersion, NodeKind, OutageQueue, RecoveryKind, RecoveryStyle, Reduction, RtoStyle, Selected,
+    SizeDistribution, Stack, Traffic, WifiQueues, WorkloadKind,
 };
 
 /// A type whose values are words in scenario files.
@@ -102,7 +102,9 @@ plain_words! {
         NewReno => "newreno",
         Sack => "sack",
         Fack => "fack",
+        Rack => "rack",
     }
+    RecoveryStyle { Rfc => "rfc", Linux => "linux" }
     Reduction { Immediate => "immediate", Prr => "prr", PrrLinux => "prr_linux" }
     EcnEcho { UntilCwr => "until_cwr", EachMark => "each_mark" }
     IdleRestart { Off => "off", Rfc5681 => "rfc5681", Linux => "linux" }

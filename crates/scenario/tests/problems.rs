@@ -146,6 +146,8 @@ fn every_rule_has_its_message() {
         ("buffer below a segment", flow("tcp = { recv_buffer = \"1 kB\" }")),
         ("SACK recovery without SACK", after("[tcp]\nsack = false\nrecovery = \"sack\"")),
         ("FACK recovery without SACK", flow("tcp = { sack = false, recovery = \"fack\" }")),
+        ("RACK recovery without SACK", flow("tcp = { sack = false, recovery = \"rack\" }")),
+        ("F-RTO without fast recovery", flow("tcp = { frto = true, recovery = \"tahoe\" }")),
         ("near miss of a recovery", after("[tcp]\nrecovery = \"newrno\"")),
         ("PRR without SACK", after("[tcp]\nsack = false\nreduction = \"prr\"")),
         ("near miss of a reduction", after("[tcp]\nreduction = \"prr-linux\"")),

@@ -98,7 +98,13 @@ const SPARSE: &[&[&str]] = &[
         "cc_params = { profile = \"linux\" }",
     ],
     &["sack = false"],
-    &["ecn_echo = \"each_mark\"", "reduction = \"prr\"", "reduction = \"prr_linux\"", "recovery = \"fack\""],
+    &[
+        "ecn_echo = \"each_mark\"",
+        "reduction = \"prr\"",
+        "reduction = \"prr_linux\"",
+        "recovery = \"fack\"",
+        "recovery = \"rack\"",
+    ],
 ];
 
 const LINK: &[&[&str]] = &[

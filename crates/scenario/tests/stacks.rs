@@ -84,6 +84,8 @@ const SETTINGS: &[&str] = &[
     "recovery = \"newreno\"",
     "recovery = \"sack\"",
     "recovery = \"fack\"",
+    "recovery = \"rack\"",
+    "recovery = \"rack\"\nfrto = true\nrecovery_style = \"linux\"",
     "reduction = \"immediate\"",
     "reduction = \"prr\"\nrecovery = \"sack\"",
     "reduction = \"prr_linux\"\nrecovery = \"fack\"",

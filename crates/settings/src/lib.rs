@@ -162,6 +162,19 @@ pub enum RecoveryKind {
     Sack,
     /// Forward acknowledgments (Mathis and Mahdavi, SIGCOMM 1996); needs SACK like [`Sack`](Self::Sack).
     Fack,
+    /// RACK-TLP (RFC 8985); needs SACK like [`Sack`](Self::Sack).
+    Rack,
+}
+
+/// Which rules RACK-TLP, F-RTO and the detection of spurious reductions follow where an RFC leaves a choice or Linux
+/// differs from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RecoveryStyle {
+    /// The letter of RFC 8985, RFC 5682, RFC 3522 and RFC 3708.
+    #[default]
+    Rfc,
+    /// Linux 7.2.
+    Linux,
 }
 
 /// Settings of one end of a connection.
@@ -187,6 +200,11 @@ pub struct Config {
     pub rto: RtoConfig,
     /// Loss recovery.
     pub recovery: RecoveryKind,
+    /// Rules of [`Rack`](RecoveryKind::Rack) and [`frto`](Self::frto).
+    pub recovery_style: RecoveryStyle,
+    /// F-RTO (RFC 5682): after a timeout, new data leaves before a second retransmission, and the ACKs show whether
+    /// the timeout was spurious. Tahoe and [`RtoOnly`](RecoveryKind::RtoOnly) do not have it.
+    pub frto: bool,
     /// How cwnd is reduced in an episode.
     pub reduction: Reduction,
     /// Duplicate ACKs that mean loss (RFC 5681: 3).
@@ -293,6 +311,8 @@ impl Default for Config {
                 granularity: Duration::from_millis(1),
             },
             recovery: RecoveryKind::Sack,
+            recovery_style: RecoveryStyle::Rfc,
+            frto: false,
             reduction: Reduction::Immediate,
             dupthresh: 3,
             limited_transmit: true,

@@ -32,8 +32,8 @@ pub use connection::{Connection, LinuxInfo};
 pub use ecn::{AccurateEcn, HeaderBits, LinuxEcnCounters, LinuxEcnMode, SeenOption, fail as ecn_fail};
 pub use linux::write_queue::WriteFlags;
 pub use narrows_settings::{
-    Burst, Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RecoveryKind, Reduction,
-    RtoConfig, RtoStyle,
+    Burst, Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RecoveryKind, RecoveryStyle,
+    Reduction, RtoConfig, RtoStyle,
 };
 pub use socket::{EcnOptions, Failure, Icmp, KeepAlive, MtuProbing, SocketOptions};
 pub use stats::{Info, State, Stats};

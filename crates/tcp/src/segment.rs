@@ -1,5 +1,6 @@
 //! A segment on the scoreboard.
 
+use core::cmp::Ordering;
 use narrows_units::Instant;
 
 /// Flags of a segment.
@@ -32,11 +33,49 @@ pub(crate) struct Segment {
     pub(crate) len: u32,
     /// See [`flag`].
     pub(crate) flags: u16,
+    /// Number of its last transmission, modulo 2^16. The board sets it: on a simulated host several segments may leave at
+    /// once, and yet in an order.
+    pub(crate) turn: u16,
     /// Last transmission.
     pub(crate) sent_at: Instant,
 }
 
+/// A segment's last transmission in the order of sending. RFC 8985's order, by time and then by offset
+/// (RACK_sent_after), holds where no two segments leave at the same instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sending {
+    /// Its time.
+    pub(crate) at: Instant,
+    turn: u16,
+    end: u64,
+}
+
+impl Sending {
+    /// Before every transmission.
+    pub(crate) const NONE: Self = Self { at: Instant::ZERO, turn: 0, end: 0 };
+}
+
+impl Ord for Sending {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // Turns wrap; fewer than half of the circle belong to an instant.
+        let turns = || 0.cmp(&(other.turn.wrapping_sub(self.turn) as i16));
+        self.at.cmp(&other.at).then_with(turns).then(self.end.cmp(&other.end))
+    }
+}
+
+impl PartialOrd for Sending {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl Segment {
+    /// Its last transmission.
+    #[inline]
+    pub(crate) fn sending(&self) -> Sending {
+        Sending { at: self.sent_at, turn: self.turn, end: self.end() }
+    }
+
     /// Offset after the last octet.
     #[inline]
     pub(crate) fn end(&self) -> u64 {

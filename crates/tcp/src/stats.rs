@@ -83,6 +83,12 @@ pub struct Stats {
     pub ecn_reductions: u64,
     /// Reductions found to be spurious and undone.
     pub spurious: u64,
+    /// Of these, the reductions of timeouts. The others are those of fast retransmits.
+    pub spurious_timeouts: u64,
+    /// Tail loss probes sent (RFC 8985, section 7).
+    pub tail_probes: u64,
+    /// Losses that a tail loss probe alone repaired (RFC 8985, section 7.4).
+    pub tail_repairs: u64,
     /// Zero-window probes sent. A probe with an octet also counts in [`sent_bytes`](Self::sent_bytes) and
     /// [`sent_packets`](Self::sent_packets). If the peer does not take the octet, it is sent again as new data, not as
     /// a retransmission.

@@ -196,7 +196,7 @@ impl<'a> Build<'a> {
     ) -> Option<Answer> {
         let explicit = Layers::new(&TCP, said.tables());
         let row = chosen.map(|chosen| chosen.row);
-        let needs_sack = |recovery| matches!(recovery, RecoveryKind::Sack | RecoveryKind::Fack);
+        let needs_sack = |recovery| matches!(recovery, RecoveryKind::Sack | RecoveryKind::Fack | RecoveryKind::Rack);
         let implied = row.and_then(|row| RecoveryKind::from_word(row.recovery.as_deref()?));
         let meant = if explicit.given("recovery").is_some() { Some(explicit.get("recovery")?) } else { implied };
         let sack = match explicit.given("sack") {
@@ -244,8 +244,11 @@ impl<'a> Build<'a> {
         }
         if reduction != Reduction::Immediate && !scoreboard && !ecn {
             let keys = ["reduction", "sack", "recovery", "ecn"];
-            let reason = "needs recovery by sack or fack, or ecn = true";
+            let reason = "needs recovery by sack, fack or rack, or ecn = true";
             rules.broken("reduction", &keys, reason, "\"immediate\", such a recovery, or ecn = true");
+        }
+        if layers.get("frto")? && matches!(recovery, RecoveryKind::Tahoe | RecoveryKind::RtoOnly) {
+            rules.broken("frto", &["frto", "recovery"], "needs fast recovery", "false, or another recovery");
         }
         if ect1 && !ecn {
             rules.broken("ect1", &["ect1", "ecn"], "needs ecn = true", "false, or ecn = true");

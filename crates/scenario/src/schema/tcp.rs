@@ -146,12 +146,29 @@ const SETTINGS: &[Field] = &[
             Word("newreno", "RFC 6582"),
             Word("sack", "RFC 6675"),
             Word("fack", "forward acknowledgments (Mathis and Mahdavi 1996)"),
+            Word("rack", "RACK-TLP: losses by time, and tail loss probes (RFC 8985)"),
         ]),
         Need::DescribedByStack(
             "the recovery that the congestion control's name implies; else `sack`, or `newreno` with `sack = false`",
             ["sack", "sack", "reno", "sack"]
         ),
         "Algorithm of loss detection and recovery.",
+    ),
+    setting!(
+        recovery_style,
+        Kind::Choice(&[
+            Word("rfc", "RFC 8985, RFC 5682, RFC 3522 and RFC 3708 to the letter"),
+            Word("linux", "Linux 7.2: timers 2 ms longer, undo at any ACK of the episode, and more"),
+        ]),
+        Need::ByStack(["rfc", "linux", "rfc", "rfc"]),
+        "With `rack` recovery or `frto`: the rules where RFCs leave a choice or Linux differs from them.",
+    ),
+    setting!(
+        frto,
+        Kind::Switch,
+        Need::ByStack(["false"; 4]),
+        "F-RTO: after a timeout new data leaves before a second retransmission, and the ACKs show whether the timeout \
+         was spurious (RFC 5682, Linux's tcp_frto). Not with `tahoe` and `rto_only` recovery.",
     ),
     ruled!(
         reduction,

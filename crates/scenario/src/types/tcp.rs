@@ -2,7 +2,8 @@
 
 use narrows_settings::Config;
 pub use narrows_settings::{
-    DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RecoveryKind, Reduction, RtoConfig, RtoStyle,
+    DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RecoveryKind, RecoveryStyle, Reduction,
+    RtoConfig, RtoStyle,
 };
 use narrows_units::Rate;
 use std::ops::Deref;

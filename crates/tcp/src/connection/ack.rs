@@ -8,12 +8,13 @@
 use super::Connection;
 use super::react::News;
 use crate::ecn::{Echo, Mode};
-use crate::recovery::{AckEvent, Deliveries, RtoTimer, Verdict};
+use crate::episode::{Proof, Stage};
+use crate::recovery::{AckEvent, Credible, Deliveries, RtoTimer, Verdict};
 use crate::rto::SampleContext;
 use crate::rtt::AckTiming;
 use crate::segment::flag;
 use narrows_cc::{Ack, Advice, Phase, Window};
-use narrows_settings::RtoStyle;
+use narrows_settings::{RecoveryStyle, RtoStyle};
 use narrows_units::{Bytes, Duration, Instant, Packets};
 use narrows_wire::{TcpFlags, TcpRepr};
 
@@ -64,7 +65,7 @@ impl Connection {
         if window_moved && self.tx.edge > self.tx.nxt {
             self.stop_persist();
         }
-        if acked == 0 && self.tx.board.is_empty() {
+        if acked == 0 && self.tx.board.is_empty() && !self.is_news_of_the_past(tcp) {
             if let Some(advice) = advice {
                 let path = self.path(self.tx.board.flight(), now);
                 self.congestion.on_advice(advice, &path);
@@ -76,6 +77,12 @@ impl Connection {
         self.count_repeated(repeated);
         self.digest(tcp, ack, acked, repeated && !window_moved, advice, now);
         true
+    }
+
+    /// Whether an ACK while nothing is outstanding may show what became of a probe or of retransmissions.
+    #[inline]
+    fn is_news_of_the_past(&self, tcp: &TcpRepr) -> bool {
+        self.recovery.awaits_ack() || (self.recovery.is_timed() && !tcp.options.sack.is_empty())
     }
 
     /// Counts ACKs that acknowledge nothing new.
@@ -133,10 +140,7 @@ impl Connection {
             self.episode.on_mark();
         }
         self.timers.rto = if self.tx.board.is_empty() { Instant::NEVER } else { now + self.rto.current() };
-        if self.recovery.is_timed() {
-            let clock = self.clock(self.timers.rto, now);
-            self.recovery.on_plain_ack(&clock, &self.tx.board);
-        }
+        self.recovery.touch(now, false);
         let ack = Ack {
             acked: Bytes::new(acked),
             delivered: Bytes::new(acked),
@@ -180,8 +184,8 @@ impl Connection {
             // The reduction of this episode also answers the echo: even if the loss was spurious, the mark was not.
             self.episode.on_mark();
         }
-        if let Some(window) = self.episode.find_spurious(acked, delivery.echo, delivery.dsack.map(|block| block.0)) {
-            self.undo(&window, now);
+        if self.episode.may_be_spurious() {
+            self.look_for_spurious(&delivery, now);
         }
         let flight = self.flight_of_a_window();
         let in_recovery = self.recovery.phase() == Phase::Recovery;
@@ -206,6 +210,21 @@ impl Connection {
         self.pacer.on_ack(self.config.pacing, &win, self.tx.board.flight(), self.smss, self.rto.srtt());
     }
 
+    /// Undoes the latest reduction if an ACK shows that it was spurious.
+    fn look_for_spurious(&mut self, delivery: &Delivery, now: Instant) {
+        let Delivery { acked, echo, dsack, .. } = *delivery;
+        let stage = || Stage {
+            phase: self.recovery.phase(),
+            full: self.recovery.recovery_point().is_some_and(|point| self.tx.una >= point),
+            retransmitted: self.tx.board.retransmitted() > 0,
+            smss: self.smss,
+        };
+        let linux = self.undoes_as_linux().then(stage);
+        if let Some(spurious) = self.episode.find_spurious(&Proof { acked, echo, dsack, linux }) {
+            self.undo(&spurious, now);
+        }
+    }
+
     /// Asks recovery what an ACK means, and sets the retransmission timer: it restarts if anything is acknowledged, and
     /// stops once nothing is outstanding (RFC 6298, rules 5.2 and 5.3).
     #[inline]
@@ -221,8 +240,7 @@ impl Connection {
             duplicate,
             una: self.tx.una,
             nxt: self.tx.nxt,
-            clock: self.clock(rto_at, now),
-            rtt: delivery.rtt,
+            clock: self.clock(now),
             dsack: delivery.dsack,
             deliveries: delivery.order,
         };
@@ -261,14 +279,12 @@ impl Connection {
         let mut order = Deliveries::default();
         let echo = tcp.options.timestamps.filter(|_| self.ts.on).map(|ts| ts.ecr);
         let before = self.rate.delivered();
-        let timed = self.recovery.is_timed();
-        let mut credible = now - self.rtt.min().unwrap_or(Duration::ZERO);
+        let told = self.recovery.wants_deliveries();
+        let by_rtt = now - self.rtt.min().unwrap_or(Duration::ZERO);
         if self.tx.board.awaits_retransmissions() {
-            self.tx.board.believe(credible);
+            self.tx.board.believe(by_rtt);
         }
-        if let (true, Some(echo)) = (timed, echo) {
-            credible = credible.min(self.ts.end_of(echo, now));
-        }
+        let credible = if told { self.credible(by_rtt, echo, now) } else { Credible::at(by_rtt) };
         let rate = &mut self.rate;
         if acked > 0 {
             self.tx.una = ack;
@@ -277,8 +293,8 @@ impl Connection {
                 if !segment.has(flag::SACKED) {
                     timing.on_delivered(segment, true);
                     rate.on_delivered(segment, stamp, now);
-                    if timed {
-                        order.on_delivered(segment, credible);
+                    if told {
+                        order.on_delivered(segment, &credible, true);
                     }
                 }
             });
@@ -291,14 +307,24 @@ impl Connection {
             sacked = self.tx.board.sack(blocks.above(), |segment, stamp| {
                 timing.on_delivered(segment, false);
                 rate.on_delivered(segment, stamp, now);
-                if timed {
-                    order.on_delivered(segment, credible);
+                if told {
+                    order.on_delivered(segment, &credible, false);
                 }
             });
         }
         let rtt = self.take_sample(&timing, acked, echo, now);
         let octets = self.rate.delivered() - before;
         Delivery { acked, sacked, octets, segments: timing.segments(), rtt, echo, dsack, order }
+    }
+
+    /// Which retransmissions an ACK with this echo can deliver: those sent a smallest round-trip time ago, `by_rtt`, or
+    /// before, and not after the echoed timestamp (RFC 8985, section 6.2, step 2). Linux uses the echo for the
+    /// cumulative part alone: an ACK with SACK blocks echoes an older segment (RFC 7323, section 4.3).
+    #[inline]
+    fn credible(&self, by_rtt: Instant, echo: Option<u32>, now: Instant) -> Credible {
+        let by_echo = echo.map_or(by_rtt, |echo| by_rtt.min(self.ts.end_of(echo, now)));
+        let linux = self.config.recovery_style == RecoveryStyle::Linux;
+        Credible { cumulative: by_echo, selective: if linux { by_rtt } else { by_echo } }
     }
 
     /// Lets congestion control grow the window, unless recovery controls the window.

@@ -2,7 +2,6 @@
 
 use super::Connection;
 use crate::RecoveryKind::{Fack, RtoOnly, Sack};
-use crate::recovery::Recovery;
 use crate::stats::State;
 use narrows_cc::Phase;
 use narrows_units::{Bytes, Instant};
@@ -24,15 +23,9 @@ impl Connection {
         Some(Bytes::new(used))
     }
 
-    /// Replaces the recovery of an established connection that has sent no data.
-    pub(crate) fn use_recovery(&mut self, recovery: Recovery) {
-        self.tx.board.track_retransmissions();
-        self.recovery = recovery;
-    }
-
     /// When recovery's own timer expires.
     pub(crate) fn recovery_timer(&self) -> Instant {
-        self.recovery.timer()
+        self.recovery.timer(|| self.tail())
     }
 
     /// Recomputes the state that is kept incrementally, and compares.

@@ -155,7 +155,7 @@ impl Connection {
     pub(super) fn send_with_syn(&mut self, len: u32, now: Instant) {
         let start = self.tx.nxt;
         let stamp = self.rate.on_sent(self.tx.board.pipe(), len, now);
-        self.tx.board.push(Segment { start, len, flags: 0, sent_at: now }, stamp);
+        self.tx.board.push(Segment { start, len, flags: 0, turn: 0, sent_at: now }, stamp);
         self.tx.on_sent(u64::from(len), false);
         self.stats.sent_bytes += Bytes::new(u64::from(len));
         self.stats.sent_packets += Packets::new(1);
@@ -237,12 +237,13 @@ impl Connection {
         if self.rate.is_app_limited() {
             flags |= flag::APP_LIMITED;
         }
-        self.tx.board.push(Segment { start, len: len + u32::from(fin), flags, sent_at: now }, stamp);
+        self.tx.board.push(Segment { start, len: len + u32::from(fin), flags, turn: 0, sent_at: now }, stamp);
         self.tx.on_sent(octets, fin);
         self.episode.on_sent(octets, beyond);
         self.note_sent(len, false, idle, now);
-        if self.recovery.is_timed() {
-            self.tell_recovery(next, now);
+        self.recovery.touch(now, true);
+        if next != Next::New {
+            self.on_probe_sent(next);
         }
         if fin {
             self.on_fin_sent();
@@ -289,7 +290,10 @@ impl Connection {
             // Nothing can advance SND.UNA before this segment arrives (RFC 6675, section 6: the more careful variant).
             self.timers.rto = now + self.rto.current();
         }
-        self.tell_recovery(next, now);
+        if why == Resend::Probe {
+            self.stats.rare().tail_probes += 1;
+        }
+        self.recovery.on_sent(next, &self.tx.board);
         let first_time = !segment.has(flag::EVER) || self.recovery.phase() == Phase::Loss;
         let decisive = first_time && index == self.tx.board.head_index();
         self.episode.on_retransmit(u64::from(segment.len), self.ts.tick(now), decisive);
@@ -305,11 +309,11 @@ impl Connection {
         true
     }
 
-    /// Tells recovery what was sent.
-    #[inline(never)]
-    fn tell_recovery(&mut self, sent: Next, now: Instant) {
-        let clock = self.clock(self.timers.rto, now);
-        self.recovery.on_sent(sent, &clock, &self.tx.board);
+    /// Notes a probe of new data.
+    #[cold]
+    fn on_probe_sent(&mut self, sent: Next) {
+        self.stats.rare().tail_probes += 1;
+        self.recovery.on_sent(sent, &self.tx.board);
     }
 
     /// Updates counters, timer, pacer and congestion control after a transmission of data.

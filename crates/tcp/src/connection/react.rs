@@ -4,11 +4,11 @@
 
 use super::Connection;
 use crate::ecn::Mode;
-use crate::episode::{Begins, Signs};
+use crate::episode::{Begins, Reduction, Signs, Spurious};
 use crate::recovery::Verdict;
 use crate::recovery::prr::Step;
-use narrows_cc::{Congestion, LostSegment, Phase, Window};
-use narrows_settings::Reduction;
+use narrows_cc::{Congestion, LostSegment, Phase};
+use narrows_settings::{RecoveryStyle, Reduction as ReductionKind};
 use narrows_units::{Bytes, Instant};
 
 /// What an ACK reports besides recovery's verdict, in octets.
@@ -60,15 +60,20 @@ impl Connection {
     /// Carries out what recovery's verdict and the news of an ACK mean for the window; returns whether it was reduced.
     #[inline]
     pub(super) fn react(&mut self, verdict: &Verdict, news: &News, now: Instant) -> bool {
-        if verdict.spurious
-            && let Some(before) = self.episode.take_undo()
-        {
-            self.undo(&before, now);
+        if verdict.spurious {
+            match self.episode.take_undo() {
+                Some(spurious) => self.undo(&spurious, now),
+                // Recovery ends, but the window stays reduced: undo is off, or the reduction also answers a mark.
+                None => self.recovery.on_undo(&mut self.tx.board, now),
+            }
         }
         let phase = self.recovery.phase();
         let left_cwr = self.episode.leaves_cwr(self.tx.una);
         if verdict.exit && self.reduces_once() {
             self.episode.end_window();
+        }
+        if verdict.exit {
+            self.episode.on_recovered();
         }
         if verdict.exit || (left_cwr && matches!(phase, Phase::Open | Phase::Disorder)) {
             let path = self.path(self.tx.board.flight(), now);
@@ -85,6 +90,7 @@ impl Connection {
             loss_after_echo: self.congestion.needs.loss_after_echo,
         });
         let reduced = begins != Begins::Nothing;
+        self.stats_of_probe(verdict.repaired);
         if reduced {
             self.begin(begins, verdict.restart, news, now);
         }
@@ -92,6 +98,13 @@ impl Connection {
             self.step_reduction(news.delivered, news.advanced && verdict.newly_lost == 0);
         }
         reduced
+    }
+
+    #[inline]
+    fn stats_of_probe(&mut self, repaired: bool) {
+        if repaired {
+            self.stats.rare().tail_repairs += 1;
+        }
     }
 
     /// Begins what the signs of congestion call for.
@@ -102,7 +115,9 @@ impl Connection {
             Begins::Covered => self.episode.on_covered(),
             Begins::Recovery => {
                 let before = self.config.undo.then_some(self.congestion.win).filter(|_| !news.echoed);
-                self.episode.on_recovery(before, self.tx.una);
+                let (una, carried) = (self.tx.una, self.carried_retransmissions());
+                let begun = before.map(|before| Reduction { before, timeout: false, una, carried });
+                self.episode.on_recovery(begun.as_ref());
                 self.reduce_for_loss(news, now);
             }
             Begins::Further => self.reduce_for_loss(news, now),
@@ -144,9 +159,9 @@ impl Connection {
         if self.congestion.leaves_reduction() {
             let board = &self.tx.board;
             let recover_fs = match self.config.reduction {
-                Reduction::Immediate => return,
-                Reduction::Prr => board.flight() - board.sacked() + news.delivered,
-                Reduction::PrrLinux => prior,
+                ReductionKind::Immediate => return,
+                ReductionKind::Prr => board.flight() - board.sacked() + news.delivered,
+                ReductionKind::PrrLinux => prior,
             };
             self.episode.begin_step(recover_fs, self.smss);
         }
@@ -166,12 +181,29 @@ impl Connection {
 
     /// Restores the window before a reduction that was spurious.
     #[cold]
-    pub(super) fn undo(&mut self, before: &Window, now: Instant) {
-        self.stats.rare().spurious += 1;
-        self.recovery.on_undo(&mut self.tx.board);
+    pub(super) fn undo(&mut self, spurious: &Spurious, now: Instant) {
+        let stats = self.stats.rare();
+        stats.spurious += 1;
+        stats.spurious_timeouts += u64::from(spurious.timeout);
+        self.recovery.on_undo(&mut self.tx.board, now);
         let path = self.path(self.tx.board.flight(), now);
-        self.congestion.on_undo(before, &path);
+        self.congestion.on_undo(&spurious.before, &path);
         self.tx.usage.restart(now);
+    }
+
+    /// Retransmissions in the network, in segments, where Linux's rules of undo apply: a D-SACK has to prove each of
+    /// them needless too (`tcp_init_undo`).
+    pub(super) fn carried_retransmissions(&self) -> u32 {
+        if !self.undoes_as_linux() {
+            return 0;
+        }
+        let segments = self.tx.board.retransmitted().div_ceil(self.smss.max(1));
+        u32::try_from(segments).unwrap_or(u32::MAX)
+    }
+
+    /// Whether spurious reductions are found by Linux's rules.
+    pub(super) fn undoes_as_linux(&self) -> bool {
+        self.recovery.is_timed() && self.config.recovery_style == RecoveryStyle::Linux
     }
 
     /// FlightSize as the base of a reduction.

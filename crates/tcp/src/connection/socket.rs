@@ -214,7 +214,8 @@ impl Connection {
         let newly_lost = self.tx.board.shorten(self.smss);
         if newly_lost > 0 {
             self.count_lost(newly_lost);
-            self.recovery.on_timeout(self.tx.nxt, &mut self.tx.board);
+            let clock = self.clock(now);
+            self.recovery.on_timeout(self.tx.nxt, &clock, &mut self.tx.board);
             self.timers.rto = now + self.rto.current();
         }
     }

@@ -8,6 +8,7 @@ use crate::recovery::RtoTimer;
 use crate::socket::Failure;
 use crate::stats::State;
 use narrows_cc::{Congestion, Phase};
+use narrows_settings::Reduction;
 use narrows_units::{Duration, Instant};
 
 /// Longest interval between window probes.
@@ -44,7 +45,7 @@ impl Connection {
         let t = &self.timers;
         let own = t.rto.min(t.persist).min(t.time_wait);
         let own = if self.socket.is_some() { own.min(self.vigil_deadline()) } else { own };
-        own.min(self.recovery.timer()).min(self.rx.ack_deadline()).min(self.pacer.deadline())
+        own.min(self.recovery.timer(|| self.tail())).min(self.rx.ack_deadline()).min(self.pacer.deadline())
     }
 
     /// Does what is due at `now`. Poll for segments afterwards.
@@ -73,7 +74,7 @@ impl Connection {
                 return;
             }
         }
-        if now >= self.recovery.timer() {
+        if now >= self.recovery.timer(|| self.tail()) {
             self.on_recovery_timeout(now);
         }
         if now >= self.timers.rto {
@@ -85,8 +86,8 @@ impl Connection {
     #[cold]
     fn on_recovery_timeout(&mut self, now: Instant) {
         let flight = self.flight_of_a_window();
-        let clock = self.clock(self.timers.rto, now);
-        let verdict = self.recovery.on_timer(&clock, &mut self.tx.board);
+        let (clock, tail) = (self.clock(now), self.tail());
+        let verdict = self.recovery.on_timer(&tail, self.tx.nxt, &clock, &mut self.tx.board);
         self.count_lost(verdict.newly_lost);
         if verdict.newly_lost > 0 && self.congestion.needs.losses {
             self.report_losses(now);
@@ -94,7 +95,9 @@ impl Connection {
         if verdict.rto_timer == RtoTimer::Restart {
             self.timers.rto = now + self.rto.current();
         }
-        let news = News { flight, delivered: 0, marked: 0, echoed: false, advanced: false };
+        // Linux counts a segment as delivered when recovery begins so (`tcp_rack_reo_timeout`).
+        let delivered = if verdict.enter && self.config.reduction == Reduction::PrrLinux { self.smss } else { 0 };
+        let news = News { flight, delivered, marked: 0, echoed: false, advanced: false };
         self.react(&verdict, &news, now);
     }
 
@@ -142,9 +145,11 @@ impl Connection {
             phase,
             before: self.config.undo.then_some(self.congestion.win),
             una: self.tx.una,
+            carried: self.carried_retransmissions(),
             reduces_once: self.reduces_once(),
         });
-        let newly_lost = self.recovery.on_timeout(self.tx.nxt, &mut self.tx.board);
+        let clock = self.clock(now);
+        let newly_lost = self.recovery.on_timeout(self.tx.nxt, &clock, &mut self.tx.board);
         self.count_lost(newly_lost);
         self.episode.on_reduction(self.tx.nxt, self.ecn.mode() != Mode::Off, false, now);
         self.ecn.on_reduction();

@@ -3,7 +3,7 @@
 use super::Connection;
 use crate::assist::Assist;
 use crate::ecn::AccurateEcn;
-use crate::recovery::Clock;
+use crate::recovery::{Clock, Tail};
 use crate::stats::{Info, State, Stats};
 use narrows_cc::{CongestionControl, Path, Phase};
 use narrows_units::{Bytes, Duration, Instant};
@@ -156,9 +156,22 @@ impl Connection {
         }
     }
 
-    /// The time and what timers are computed from, for recovery, with the retransmission timer expiring at `rto_at`.
+    /// The time, and what the reordering window is computed from, for recovery.
     #[inline]
-    pub(super) fn clock(&self, rto_at: Instant, now: Instant) -> Clock {
-        Clock { now, srtt: self.rto.srtt(), min_rtt: self.rtt.min(), rto_at }
+    pub(super) fn clock(&self, now: Instant) -> Clock {
+        Clock { now, srtt: self.rto.srtt(), min_rtt: self.rtt.min(), latest_rtt: self.rtt.latest() }
+    }
+
+    /// What recovery's probe timeout is computed from.
+    #[inline]
+    pub(super) fn tail(&self) -> Tail {
+        Tail {
+            srtt: self.rto.srtt(),
+            rto_at: self.timers.rto,
+            rto: self.rto.current(),
+            rto_min: self.config.rto.min,
+            head_sent_at: self.tx.board.head().map(|head| head.sent_at),
+            single: self.tx.board.is_single(),
+        }
     }
 }

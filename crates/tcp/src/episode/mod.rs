@@ -40,6 +40,7 @@ use crate::scoreboard::Scoreboard;
 use narrows_cc::{Phase, Window};
 use narrows_units::{Bytes, Instant};
 use undo::Undo;
+pub(crate) use undo::{Proof, Reduction, Spurious, Stage};
 
 /// The state of an episode.
 #[derive(Debug, Default)]
@@ -104,6 +105,8 @@ pub(crate) struct Expiry {
     pub(crate) before: Option<Window>,
     /// SND.UNA.
     pub(crate) una: u64,
+    /// See [`Reduction::carried`].
+    pub(crate) carried: u32,
     /// See [`Signs::reduces_once`].
     pub(crate) reduces_once: bool,
 }
@@ -168,22 +171,26 @@ impl Episode {
         if board.any_sacked() { flight.min(cwnd.as_u64()) } else { flight }
     }
 
-    /// Handles an ACK that acknowledges `acked` octets, echoes the timestamp `echo` and reports duplicates from offset
-    /// `dsack` on. Returns the window before the reduction if the ACK shows that this was spurious.
+    /// Whether there is a reduction that an ACK may show to be spurious.
     #[inline]
-    pub(crate) fn find_spurious(&mut self, acked: u64, echo: Option<u32>, dsack: Option<u64>) -> Option<Window> {
-        if !self.undo.is_armed() {
-            return None;
-        }
-        let before = dsack.and_then(|left| self.undo.on_dsack(left));
-        if acked > 0 && before.is_none() { self.undo.on_advance(echo) } else { before }
+    pub(crate) fn may_be_spurious(&self) -> bool {
+        self.undo.is_armed()
     }
 
-    /// Returns the window before the reduction, because recovery found this to be spurious; `None` if the reduction
-    /// cannot be undone.
+    /// Returns the latest reduction if an ACK shows that it was spurious.
+    pub(crate) fn find_spurious(&mut self, proof: &Proof) -> Option<Spurious> {
+        self.undo.on_ack(proof)
+    }
+
+    /// Returns the latest reduction, because recovery found it to be spurious; `None` if it cannot be undone.
     #[cold]
-    pub(crate) fn take_undo(&mut self) -> Option<Window> {
+    pub(crate) fn take_undo(&mut self) -> Option<Spurious> {
         self.undo.take()
+    }
+
+    /// Notes that recovery has ended: timestamps show no more, D-SACKs still may.
+    pub(crate) fn on_recovered(&mut self) {
+        self.undo.end_episode();
     }
 
     /// Forgets how to undo the reduction: it also answers a mark.
@@ -238,10 +245,10 @@ impl Episode {
         self.undo.disarm();
     }
 
-    /// Notes that recovery begins with a reduction of the window `before`; `None` if it cannot be undone.
-    pub(crate) fn on_recovery(&mut self, before: Option<Window>, una: u64) {
-        match before {
-            Some(before) => self.undo.arm(before, una),
+    /// Notes that recovery begins with a reduction; `None` if it cannot be undone.
+    pub(crate) fn on_recovery(&mut self, begun: Option<&Reduction>) {
+        match begun {
+            Some(begun) => self.undo.arm(begun),
             None => self.undo.disarm(),
         }
     }
@@ -283,7 +290,9 @@ impl Episode {
             Phase::Open | Phase::Disorder => false,
         };
         if !repeated {
-            self.on_recovery(expiry.before.filter(|_| !self.in_cwr), expiry.una);
+            let Expiry { before, una, carried, .. } = *expiry;
+            let begun = before.map(|before| Reduction { before, timeout: true, una, carried });
+            self.on_recovery(begun.as_ref().filter(|_| !self.in_cwr));
         }
         (self.timeout_una, self.limited, self.prr) = (una, 0, None);
         repeated
@@ -378,7 +387,7 @@ mod tests {
     #[test]
     fn a_timeout_repeats_the_reduction_of_the_same_hole() {
         let mut episode = Episode::default();
-        let at = |phase, una| Expiry { phase, before: Some(window()), una, reduces_once: false };
+        let at = |phase, una| Expiry { phase, before: Some(window()), una, carried: 0, reduces_once: false };
         assert!(!episode.on_timeout(&at(Phase::Recovery, 7)));
         assert!(episode.on_timeout(&at(Phase::Loss, 7)));
         assert!(!episode.on_timeout(&at(Phase::Loss, 8)));
@@ -389,13 +398,20 @@ mod tests {
     #[test]
     fn what_an_echo_reduced_is_not_undone() {
         let mut episode = Episode::default();
-        episode.on_recovery(Some(window()), 0);
-        assert_eq!(episode.take_undo(), Some(window()));
-        episode.on_recovery(Some(window()), 0);
+        let begun = Reduction { before: window(), timeout: false, una: 0, carried: 0 };
+        episode.on_recovery(Some(&begun));
+        assert_eq!(episode.take_undo(), Some(Spurious { before: window(), timeout: false }));
+        episode.on_recovery(Some(&begun));
         episode.on_mark();
         assert_eq!(episode.take_undo(), None);
         episode.on_reduction(100, true, true, Instant::ZERO);
-        episode.on_timeout(&Expiry { phase: Phase::Cwr, before: Some(window()), una: 0, reduces_once: false });
+        episode.on_timeout(&Expiry {
+            phase: Phase::Cwr,
+            before: Some(window()),
+            una: 0,
+            carried: 0,
+            reduces_once: false,
+        });
         assert_eq!(episode.take_undo(), None, "nor is the timeout that follows");
     }
 }

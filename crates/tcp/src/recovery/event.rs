@@ -1,11 +1,10 @@
 //! What a recovery is told, and what it answers.
 
-use crate::segment::{Segment, flag};
+use crate::segment::{Segment, Sending, flag};
 use narrows_units::{Duration, Instant};
 
-/// The time, and what timers are computed from.
+/// The time, and what the reordering window is computed from.
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(not(test), expect(dead_code, reason = "only recoveries that go by time read it"))]
 pub(crate) struct Clock {
     /// The current time: that of the ACK, of the transmission or of the expiry.
     pub(crate) now: Instant,
@@ -13,16 +12,29 @@ pub(crate) struct Clock {
     pub(crate) srtt: Option<Duration>,
     /// Smallest round-trip time sample.
     pub(crate) min_rtt: Option<Duration>,
-    /// When the retransmission timer expires. An ACK that advances SND.UNA is about to restart it: the time after that.
+    /// Latest round-trip time sample.
+    pub(crate) latest_rtt: Option<Duration>,
+}
+
+/// What the probe timeout is computed from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tail {
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub(crate) srtt: Option<Duration>,
+    /// When the retransmission timer expires.
     pub(crate) rto_at: Instant,
+    /// The retransmission timeout, backoff included.
+    pub(crate) rto: Duration,
+    /// Floor of the retransmission timeout.
+    pub(crate) rto_min: Duration,
+    /// When the head was last sent; `None` if nothing is outstanding.
+    pub(crate) head_sent_at: Option<Instant>,
+    /// Whether exactly one segment is outstanding.
+    pub(crate) single: bool,
 }
 
 /// An ACK as recovery sees it. The board already reflects it.
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "only recoveries that go by time read clock, RTT, D-SACK and deliveries")
-)]
 pub(crate) struct AckEvent {
     /// Octets newly acknowledged cumulatively.
     pub(crate) acked: u64,
@@ -36,36 +48,63 @@ pub(crate) struct AckEvent {
     pub(crate) nxt: u64,
     /// The time of the ACK, with its round-trip time sample in the estimates.
     pub(crate) clock: Clock,
-    /// Its round-trip time sample, if it has one.
-    pub(crate) rtt: Option<Duration>,
     /// Its D-SACK block: octets that arrived more than once (RFC 2883).
     pub(crate) dsack: Option<(u64, u64)>,
-    /// What the ACK delivers; nothing unless recovery goes by time.
+    /// What the ACK delivers; nothing unless recovery [wants to know](super::LossRecovery::wants_deliveries).
     pub(crate) deliveries: Deliveries,
 }
 
 /// What an ACK delivers, cumulatively or selectively, by order of sending.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Deliveries {
-    /// When the most recently sent of the segments was sent, and the offset after it (RACK.xmit_ts and RACK.end_seq of
-    /// RFC 8985, section 6.2). A retransmission counts only if it is credible that it was what was delivered: by the
-    /// timestamp that the ACK echoes (RFC 3522), and by the smallest round-trip time.
-    pub(crate) newest: Option<(Instant, u64)>,
+    /// The most recent transmission (RACK.xmit_ts and RACK.end_seq of RFC 8985, section 6.2). A retransmission counts only if it is [credible](Credible) that it was delivered.
+    pub(crate) newest: Option<Sending>,
+    /// When the last segment was sent whose delivery this ACK shows, where SACK blocks come before the cumulative part,
+    /// as in Linux (RFC 8985 leaves the order free).
+    cumulative: Option<Instant>,
+    selective: Option<Instant>,
     /// Offset of the lowest of the segments that were sent just once, so that their originals were delivered (RFC 5682,
     /// section 3.1).
     pub(crate) original: Option<u64>,
 }
 
+/// Until when a retransmission must have been sent if it is to be what an ACK delivers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Credible {
+    /// By the cumulative part of the ACK.
+    pub(crate) cumulative: Instant,
+    /// By a SACK block.
+    pub(crate) selective: Instant,
+}
+
+impl Credible {
+    /// The same time for both parts.
+    pub(crate) fn at(time: Instant) -> Self {
+        Self { cumulative: time, selective: time }
+    }
+}
+
 impl Deliveries {
-    /// Notes the delivery of a segment. Its retransmission is credible if it was sent at `credible` or before.
-    pub(crate) fn on_delivered(&mut self, segment: &Segment, credible: Instant) {
-        let end = segment.end();
+    /// Notes the delivery of a segment, by the cumulative part of the ACK or by a SACK block.
+    #[inline]
+    pub(crate) fn on_delivered(&mut self, segment: &Segment, credible: &Credible, cumulative: bool) {
+        let (by, until) = if cumulative {
+            (&mut self.cumulative, credible.cumulative)
+        } else {
+            (&mut self.selective, credible.selective)
+        };
         if !segment.has(flag::EVER) {
             self.original = Some(self.original.map_or(segment.start, |start| start.min(segment.start)));
-        } else if segment.sent_at > credible {
+        } else if segment.sent_at > until {
             return;
         }
-        self.newest = self.newest.max(Some((segment.sent_at, end)));
+        *by = Some(segment.sent_at);
+        self.newest = self.newest.max(Some(segment.sending()));
+    }
+
+    /// When the segment was sent that gives RACK.rtt (RFC 8985, section 6.2, step 2).
+    pub(crate) fn latest(&self) -> Option<Instant> {
+        self.cumulative.or(self.selective)
     }
 }
 
@@ -115,7 +154,6 @@ pub(crate) enum Next {
     Rescue(u64),
     /// A probe, whatever the congestion window allows: the segment with this index again, or new data (RFC 8985,
     /// section 7.3).
-    #[cfg_attr(not(test), expect(dead_code, reason = "no recovery probes yet"))]
     Probe(Option<u64>),
     /// New data.
     New,

@@ -44,11 +44,14 @@ fn judge(case: &Case<'_>, board: &mut Scoreboard) -> Judgement {
 
 impl LossRecovery for Fack {
     fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict {
+        if self.sack.is_spurious(ack, board) {
+            return Verdict { spurious: true, ..Verdict::default() };
+        }
         self.sack.digest(ack, board, judge)
     }
 
-    fn on_timeout(&mut self, nxt: u64, board: &mut Scoreboard) -> u64 {
-        self.sack.on_timeout(nxt, board)
+    fn on_timeout(&mut self, nxt: u64, clock: &Clock, board: &mut Scoreboard) -> u64 {
+        self.sack.on_timeout(nxt, clock, board)
     }
 
     fn on_undo(&mut self, board: &mut Scoreboard) {
@@ -62,12 +65,16 @@ impl LossRecovery for Fack {
         self.sack.next(board, room)
     }
 
-    fn on_sent(&mut self, sent: Next, clock: &Clock, board: &Scoreboard) {
-        self.sack.on_sent(sent, clock, board);
+    fn on_sent(&mut self, sent: Next, board: &Scoreboard) {
+        self.sack.on_sent(sent, board);
     }
 
     fn is_governed_by_pipe(&self) -> bool {
         true
+    }
+
+    fn wants_deliveries(&self) -> bool {
+        self.sack.wants_deliveries()
     }
 
     fn phase(&self) -> Phase {

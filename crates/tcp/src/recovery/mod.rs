@@ -13,24 +13,21 @@
 //!      '-------------------------- Loss <---------------------'
 //! ```
 //!
-//! A recovery that goes by time ([`LossRecovery::is_timed`]) also takes part in plain ACKs and new data, and has a
-//! timer of its own. The trait has what these extensions need; none is implemented yet, and `tests/timed.rs` shows a
-//! small one:
+//! [`Rack`](rack::Rack) goes by time ([`LossRecovery::is_timed`]). It has timers of its own, and what each ACK delivers is
+//! collected for it in [`Deliveries`]. While all is well it costs a store for each ACK and each new segment:
+//! [`Recovery::touch`] notes the time, and the probe timeout is computed from it when the timer is read. Where the board
+//! is clean, nothing outstanding left before what was delivered last, so RACK has nothing to note.
 //!
-//! - RACK (RFC 8985, section 6) judges by times of sending: [`Scoreboard::in_send_order`] has the segments in order of
-//!   their last transmissions, [`Deliveries::newest`] is RACK.segment, [`Clock`] has the round-trip times, and
-//!   [`AckEvent::dsack`] widens the reordering window. What is in doubt waits for [`LossRecovery::on_timer`].
-//! - Its tail loss probe (section 7) is an expiry of the same timer, after which [`LossRecovery::next`] answers
-//!   [`Next::Probe`]. A loss that only the probe repaired is [`Verdict::repaired`].
-//! - F-RTO (RFC 5682) is a state of [`Loss`]: the first ACK after a timeout lets `next` answer [`Next::New`] instead of
-//!   the hole; the second shows, by [`Deliveries::original`], whether the timeout was [`Verdict::spurious`].
-//! - Eifel (RFC 3522) and D-SACK (RFC 3708) serve every recovery, so the connection looks for them: they are part of
-//!   [`Episode`](crate::episode::Episode). What timestamps tell of a delivery is in [`Deliveries`].
+//! After a timeout [`Frto`](frto::Frto), part of [`Loss`], may show that it was spurious. Eifel (RFC 3522) and D-SACK
+//! (RFC 3708) serve every recovery, so the connection looks for them: they are part of
+//! [`Episode`](crate::episode::Episode).
 
 mod event;
 mod fack;
+mod frto;
 mod newreno;
 pub(crate) mod prr;
+mod rack;
 mod reno;
 mod rto_only;
 mod sack;
@@ -38,9 +35,10 @@ mod tahoe;
 
 use crate::scoreboard::Scoreboard;
 use core::fmt;
-pub(crate) use event::{AckEvent, Clock, Deliveries, Next, Room, RtoTimer, Verdict};
+pub(crate) use event::{AckEvent, Clock, Credible, Deliveries, Next, Room, RtoTimer, Tail, Verdict};
+use frto::Frto;
 use narrows_cc::Phase;
-use narrows_settings::{Config, RecoveryKind};
+use narrows_settings::{Config, RecoveryKind, RecoveryStyle};
 use narrows_units::Instant;
 
 /// A way to find and repair losses.
@@ -48,8 +46,8 @@ pub(crate) trait LossRecovery: fmt::Debug + Send {
     /// Processes an ACK of data that was sent.
     fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict;
 
-    /// Marks everything outstanding as lost, because the retransmission timer expired. Returns the octets newly marked.
-    fn on_timeout(&mut self, nxt: u64, board: &mut Scoreboard) -> u64;
+    /// Marks what is outstanding as lost, because the retransmission timer expired. Returns the octets newly marked.
+    fn on_timeout(&mut self, nxt: u64, clock: &Clock, board: &mut Scoreboard) -> u64;
 
     /// Goes back to Open, because the current episode was spurious.
     fn on_undo(&mut self, board: &mut Scoreboard);
@@ -57,40 +55,32 @@ pub(crate) trait LossRecovery: fmt::Debug + Send {
     /// What to send next.
     fn next(&mut self, board: &mut Scoreboard, room: &Room) -> Next;
 
-    /// Notes that what [`next`](Self::next) named was sent. New data is only noted if recovery [goes by
-    /// time](Self::is_timed).
-    fn on_sent(&mut self, sent: Next, clock: &Clock, board: &Scoreboard);
+    /// Notes that what [`next`](Self::next) named was sent. New data is not noted.
+    fn on_sent(&mut self, sent: Next, board: &Scoreboard);
 
     /// Whether fast recovery counts what is in the network, by SACK, instead of inflating the window by duplicate ACKs.
     fn is_governed_by_pipe(&self) -> bool {
         false
     }
 
-    /// Whether it goes by time: it has timers of its own, and is told of every transmission, every ACK and what each
-    /// ACK delivers. The others are told less, so that a flow without losses costs nothing.
+    /// Whether it goes by time: it has timers of its own. The others are told less.
     fn is_timed(&self) -> bool {
         false
     }
 
-    /// Whether it awaits something of the next ACK, as the fate of a probe, so that this is not plain. Only asked if it
-    /// goes by time.
-    fn awaits_ack(&self) -> bool {
+    /// Whether it is told what each ACK delivers.
+    fn wants_deliveries(&self) -> bool {
         false
     }
 
-    /// Notes a plain ACK: it advances SND.UNA while nothing is SACKed, lost or retransmitted, and takes a short way.
-    /// Only called if it goes by time.
-    fn on_plain_ack(&mut self, _clock: &Clock, _board: &Scoreboard) {}
-
-    /// When its own timer expires; [`Instant::NEVER`] if none runs or nothing is outstanding. If there are several (a
-    /// reordering timer and a probe timeout), the earliest. Only asked if it goes by time.
-    fn next_timer(&self) -> Instant {
-        Instant::NEVER
+    /// Where the current episode of fast recovery ends; `None` outside of one. Only asked if it goes by time.
+    fn recovery_point(&self) -> Option<u64> {
+        None
     }
 
-    /// Processes an expiry of its own timer. Afterwards the timer is off or in the future.
-    fn on_timer(&mut self, _clock: &Clock, _board: &mut Scoreboard) -> Verdict {
-        Verdict::default()
+    /// Whether it awaits something of the next ACK, as the fate of a probe, so that this is not plain.
+    fn awaits_ack(&self) -> bool {
+        false
     }
 
     /// Where recovery stands; never [`Phase::Cwr`], which is the connection's.
@@ -112,6 +102,12 @@ pub(crate) struct Settings {
     pub(crate) impatient: bool,
     /// Whether to look for lost retransmissions.
     pub(crate) lost_retransmission: bool,
+    /// Whether F-RTO is in use.
+    pub(crate) frto: bool,
+    /// Whether SACK is in use.
+    pub(crate) sack: bool,
+    /// Rules where RFCs and Linux differ.
+    pub(crate) style: RecoveryStyle,
 }
 
 /// All recoveries. The set is closed, so the calls of every ACK and segment need no dynamic dispatch.
@@ -123,9 +119,8 @@ enum Kind {
     NewReno(newreno::NewReno),
     Sack(sack::Sack),
     Fack(fack::Fack),
-    /// A recovery of the tests.
-    #[cfg(test)]
-    Own(Box<dyn LossRecovery>),
+    /// Boxed, because it is larger than the others and needed only where something is SACKed or lost.
+    Rack(Box<rack::Rack>),
 }
 
 /// Calls a method of the recovery in use.
@@ -138,75 +133,71 @@ macro_rules! each {
             Kind::NewReno($recovery) => $call,
             Kind::Sack($recovery) => $call,
             Kind::Fack($recovery) => $call,
-            #[cfg(test)]
-            Kind::Own($recovery) => $call,
+            Kind::Rack($recovery) => $call,
         }
     };
 }
 
-/// The recovery of a connection, with a copy of its phase.
+/// The recovery of a connection, with copies of what is asked most.
 #[derive(Debug)]
 pub(crate) struct Recovery {
     phase: Phase,
     timed: bool,
+    wants_deliveries: bool,
+    awaits_ack: bool,
     kind: Kind,
 }
 
 impl Recovery {
     fn new(kind: Kind) -> Self {
-        let (phase, timed) = each!(&kind, r => (r.phase(), r.is_timed()));
-        Self { phase, timed, kind }
-    }
-
-    /// A recovery of the tests.
-    #[cfg(test)]
-    pub(crate) fn own(recovery: Box<dyn LossRecovery>) -> Self {
-        Self::new(Kind::Own(recovery))
+        let (phase, timed, wants_deliveries) = each!(&kind, r => (r.phase(), r.is_timed(), r.wants_deliveries()));
+        Self { phase, timed, wants_deliveries, awaits_ack: false, kind }
     }
 
     #[inline]
-    fn copy_phase(&mut self) {
-        self.phase = each!(&self.kind, r => r.phase());
+    fn copy(&mut self) {
+        (self.phase, self.awaits_ack) = each!(&self.kind, r => (r.phase(), r.awaits_ack()));
     }
 
     /// See [`LossRecovery::on_ack`]. In the phase Open the call may be skipped for an ACK that advances SND.UNA while
     /// nothing is SACKed and no retransmission is watched: no recovery reports or notes anything then, except by
-    /// [`on_plain_ack`](Self::on_plain_ack).
+    /// [`touch`](Self::touch).
     pub(crate) fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict {
+        if ack.acked > 0 {
+            self.touch(ack.clock.now, false);
+        }
         let verdict = each!(&mut self.kind, r => r.on_ack(ack, board));
-        self.copy_phase();
+        self.copy();
         verdict
     }
 
     /// See [`LossRecovery::awaits_ack`].
     #[inline]
     pub(crate) fn awaits_ack(&self) -> bool {
-        self.timed && self.awaits_ack_of_any()
+        self.awaits_ack
     }
 
-    #[cold]
-    fn awaits_ack_of_any(&self) -> bool {
-        each!(&self.kind, r => r.awaits_ack())
-    }
-
-    /// See [`LossRecovery::on_plain_ack`].
-    #[cold]
-    pub(crate) fn on_plain_ack(&mut self, clock: &Clock, board: &Scoreboard) {
-        each!(&mut self.kind, r => r.on_plain_ack(clock, board));
-        self.copy_phase();
+    /// Notes that SND.UNA advances, or that new data was `sent`, so that the probe timeout starts again (RFC 8985,
+    /// section 7.2).
+    #[inline]
+    pub(crate) fn touch(&mut self, now: Instant, sent: bool) {
+        if let Kind::Rack(rack) = &mut self.kind {
+            rack.touch(now, sent);
+        }
     }
 
     /// See [`LossRecovery::on_timeout`].
-    pub(crate) fn on_timeout(&mut self, nxt: u64, board: &mut Scoreboard) -> u64 {
-        let lost = each!(&mut self.kind, r => r.on_timeout(nxt, board));
-        self.copy_phase();
+    pub(crate) fn on_timeout(&mut self, nxt: u64, clock: &Clock, board: &mut Scoreboard) -> u64 {
+        let lost = each!(&mut self.kind, r => r.on_timeout(nxt, clock, board));
+        self.copy();
         lost
     }
 
     /// See [`LossRecovery::on_undo`].
-    pub(crate) fn on_undo(&mut self, board: &mut Scoreboard) {
+    pub(crate) fn on_undo(&mut self, board: &mut Scoreboard, now: Instant) {
         each!(&mut self.kind, r => r.on_undo(board));
-        self.copy_phase();
+        self.touch(now, false);
+        self.copy();
     }
 
     /// See [`LossRecovery::next`].
@@ -214,6 +205,7 @@ impl Recovery {
     pub(crate) fn next(&mut self, board: &mut Scoreboard, room: &Room) -> Next {
         match &self.kind {
             Kind::Sack(sack) if self.phase == Phase::Open => sack.next_when_open(board, room),
+            Kind::Rack(_) if self.phase == Phase::Open && !self.awaits_ack => next_new(board.pipe(), room, room.cwnd),
             _ => self.next_of_any(board, room),
         }
     }
@@ -224,38 +216,49 @@ impl Recovery {
     }
 
     /// See [`LossRecovery::on_sent`].
-    pub(crate) fn on_sent(&mut self, sent: Next, clock: &Clock, board: &Scoreboard) {
-        each!(&mut self.kind, r => r.on_sent(sent, clock, board));
+    pub(crate) fn on_sent(&mut self, sent: Next, board: &Scoreboard) {
+        each!(&mut self.kind, r => r.on_sent(sent, board));
+        self.copy();
     }
 
-    /// See [`LossRecovery::on_timer`].
+    /// Processes the expiry of its own timer at `clock.now`.
     #[cold]
-    pub(crate) fn on_timer(&mut self, clock: &Clock, board: &mut Scoreboard) -> Verdict {
-        let verdict = each!(&mut self.kind, r => r.on_timer(clock, board));
-        self.copy_phase();
+    pub(crate) fn on_timer(&mut self, tail: &Tail, nxt: u64, clock: &Clock, board: &mut Scoreboard) -> Verdict {
+        let Kind::Rack(rack) = &mut self.kind else { return Verdict::default() };
+        let verdict = rack.on_timer(tail, nxt, clock, board);
+        self.copy();
         verdict
     }
 
-    /// See [`LossRecovery::next_timer`].
+    /// When its own timer expires, the reordering timer or the probe timeout; [`Instant::NEVER`] if none runs.
     #[inline]
-    pub(crate) fn timer(&self) -> Instant {
-        if self.timed { self.timer_of_any() } else { Instant::NEVER }
-    }
-
-    #[cold]
-    fn timer_of_any(&self) -> Instant {
-        each!(&self.kind, r => r.next_timer())
+    pub(crate) fn timer(&self, tail: impl FnOnce() -> Tail) -> Instant {
+        match &self.kind {
+            Kind::Rack(rack) if self.timed => rack.timer(&tail()),
+            _ => Instant::NEVER,
+        }
     }
 
     /// Stops its timer for good, because the connection has ended.
     pub(crate) fn end(&mut self) {
-        self.timed = false;
+        (self.timed, self.awaits_ack) = (false, false);
     }
 
     /// See [`LossRecovery::is_timed`].
     #[inline]
     pub(crate) fn is_timed(&self) -> bool {
         self.timed
+    }
+
+    /// See [`LossRecovery::wants_deliveries`].
+    #[inline]
+    pub(crate) fn wants_deliveries(&self) -> bool {
+        self.wants_deliveries
+    }
+
+    /// See [`LossRecovery::recovery_point`].
+    pub(crate) fn recovery_point(&self) -> Option<u64> {
+        each!(&self.kind, r => r.recovery_point())
     }
 
     /// See [`LossRecovery::is_governed_by_pipe`].
@@ -279,30 +282,80 @@ pub(crate) fn build(config: &Config, smss: u64, sack: bool, board: &mut Scoreboa
         full_ack_cap: config.full_ack_cap,
         impatient: config.impatient,
         lost_retransmission: config.lost_retransmission,
+        frto: config.frto,
+        sack,
+        style: config.recovery_style,
     };
-    Recovery::new(match config.recovery {
+    let kind = match config.recovery {
         RecoveryKind::RtoOnly => Kind::RtoOnly(rto_only::RtoOnly::default()),
         RecoveryKind::Tahoe => Kind::Tahoe(tahoe::Tahoe::new(settings)),
         RecoveryKind::Reno => Kind::Reno(reno::Reno::new(settings)),
         RecoveryKind::Sack if sack => Kind::Sack(sack::Sack::new(settings, board)),
         RecoveryKind::Fack if sack => Kind::Fack(fack::Fack::new(settings, board)),
-        RecoveryKind::NewReno | RecoveryKind::Sack | RecoveryKind::Fack => {
+        RecoveryKind::Rack if sack => Kind::Rack(Box::new(rack::Rack::new(settings, board))),
+        RecoveryKind::NewReno | RecoveryKind::Sack | RecoveryKind::Fack | RecoveryKind::Rack => {
             Kind::NewReno(newreno::NewReno::new(settings))
         }
-    })
+    };
+    Recovery::new(kind)
 }
 
 /// The Loss phase, common to all: from a timeout until what was outstanding at that time is acknowledged.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 struct Loss {
     /// SND.NXT at the latest timeout; 0 before any.
     recover: u64,
     active: bool,
+    /// F-RTO, if it is in use.
+    frto: Option<Box<Frto>>,
 }
 
 impl Loss {
+    /// Before any timeout, with F-RTO if the settings ask for it.
+    fn with_frto(settings: &Settings) -> Self {
+        Self { frto: settings.frto.then(|| Box::new(Frto::new(settings))), ..Self::default() }
+    }
+
     fn start(&mut self, nxt: u64) {
         (self.recover, self.active) = (nxt, true);
+    }
+
+    /// Starts the phase after a timeout; `in_recovery` is whether fast recovery was under way.
+    fn expire(&mut self, nxt: u64, in_recovery: bool, board: &Scoreboard) {
+        if let Some(frto) = &mut self.frto {
+            frto.on_timeout(board.head().map_or(nxt, |head| head.start), self.active, in_recovery);
+        }
+        self.start(nxt);
+    }
+
+    /// Whether an ACK shows that the latest timeout was spurious (F-RTO).
+    #[inline]
+    fn is_spurious(&mut self, ack: &AckEvent, board: &Scoreboard) -> bool {
+        match &mut self.frto {
+            Some(frto) if self.active => frto.on_ack(ack, self.recover, board.high_sacked()),
+            _ => false,
+        }
+    }
+
+    /// Ends the phase, because the timeout was spurious.
+    fn cancel(&mut self) {
+        self.active = false;
+        if let Some(frto) = &mut self.frto {
+            frto.stop();
+        }
+    }
+
+    /// What F-RTO sends next; `None` if recovery is conventional.
+    fn next_new(&mut self, board: &Scoreboard, room: &Room) -> Option<Next> {
+        let recover = self.recover;
+        self.frto.as_mut().filter(|_| self.active).and_then(|frto| frto.next(board, room, recover))
+    }
+
+    /// What to send next in the phase: new data where F-RTO asks for it, else as [`next_by_pipe`].
+    fn next(&mut self, board: &mut Scoreboard, room: &Room) -> Next {
+        let left = self.frto.as_ref().map_or(0, |frto| frto.left());
+        let room = &Room { cwnd: room.cwnd + left, new: room.new };
+        self.next_new(board, room).unwrap_or_else(|| next_by_pipe(board, room))
     }
 
     /// Whether something sent after the latest timeout is acknowledged with SND.UNA at `una`, so that duplicate ACKs do
@@ -314,7 +367,9 @@ impl Loss {
     /// Returns whether the phase ends with SND.UNA at `una`.
     fn ends(&mut self, una: u64) -> bool {
         let ends = self.active && una >= self.recover;
-        self.active &= !ends;
+        if ends {
+            self.cancel();
+        }
         ends
     }
 }

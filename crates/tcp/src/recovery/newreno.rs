@@ -8,8 +8,8 @@
 //! Vectors: `newreno_repairs_two_holes_in_one_episode`, `duplicates_of_exactly_recover_start_no_fast_retransmit`.
 
 use super::{
-    AckEvent, Clock, Loss, LossRecovery, Next, Room, RtoTimer, Settings, Verdict, covers_more, inflated, next_by_pipe,
-    next_new, phase,
+    AckEvent, Clock, Loss, LossRecovery, Next, Room, RtoTimer, Settings, Verdict, covers_more, inflated, next_new,
+    phase,
 };
 use crate::scoreboard::Scoreboard;
 use narrows_cc::Phase;
@@ -41,7 +41,7 @@ impl NewReno {
             in_recovery: false,
             partial_acks: 0,
             retransmit: false,
-            loss: Loss::default(),
+            loss: Loss::with_frto(&settings),
         }
     }
 
@@ -103,6 +103,9 @@ impl NewReno {
 
 impl LossRecovery for NewReno {
     fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict {
+        if self.loss.is_spurious(ack, board) {
+            return Verdict { spurious: true, ..Verdict::default() };
+        }
         if ack.acked > 0 {
             self.on_new_data(ack, board)
         } else if ack.duplicate && !self.loss.active {
@@ -112,16 +115,16 @@ impl LossRecovery for NewReno {
         }
     }
 
-    fn on_timeout(&mut self, nxt: u64, board: &mut Scoreboard) -> u64 {
+    fn on_timeout(&mut self, nxt: u64, _clock: &Clock, board: &mut Scoreboard) -> u64 {
+        self.loss.expire(nxt, self.in_recovery, board);
         self.reset();
         self.recover = nxt;
-        self.loss.start(nxt);
         board.mark_all_lost()
     }
 
     fn on_undo(&mut self, board: &mut Scoreboard) {
         self.reset();
-        self.loss.active = false;
+        self.loss.cancel();
         board.clear_lost();
     }
 
@@ -130,15 +133,19 @@ impl LossRecovery for NewReno {
             return Next::Retransmit(board.head_index());
         }
         if self.loss.active {
-            return next_by_pipe(board, room);
+            return self.loss.next(board, room);
         }
         next_new(board.flight(), room, inflated(room.cwnd, self.inflation))
     }
 
-    fn on_sent(&mut self, sent: Next, _clock: &Clock, _board: &Scoreboard) {
+    fn on_sent(&mut self, sent: Next, _board: &Scoreboard) {
         if matches!(sent, Next::Retransmit(_)) {
             self.retransmit = false;
         }
+    }
+
+    fn wants_deliveries(&self) -> bool {
+        self.settings.frto
     }
 
     fn phase(&self) -> Phase {

@@ -7,9 +7,7 @@
 //! 1).
 //! Vectors: `reno_recovers_one_loss_of_twenty`, `reno_reduces_once_per_hole`.
 
-use super::{
-    AckEvent, Clock, Loss, LossRecovery, Next, Room, Settings, Verdict, inflated, next_by_pipe, next_new, phase,
-};
+use super::{AckEvent, Clock, Loss, LossRecovery, Next, Room, Settings, Verdict, inflated, next_new, phase};
 use crate::scoreboard::Scoreboard;
 use narrows_cc::Phase;
 
@@ -29,7 +27,14 @@ pub(crate) struct Reno {
 impl Reno {
     /// A connection without losses yet.
     pub(crate) fn new(settings: Settings) -> Self {
-        Self { settings, dupacks: 0, inflation: 0, in_recovery: false, retransmit: false, loss: Loss::default() }
+        Self {
+            settings,
+            dupacks: 0,
+            inflation: 0,
+            in_recovery: false,
+            retransmit: false,
+            loss: Loss::with_frto(&settings),
+        }
     }
 
     fn on_duplicate(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict {
@@ -51,6 +56,9 @@ impl Reno {
 
 impl LossRecovery for Reno {
     fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict {
+        if self.loss.is_spurious(ack, board) {
+            return Verdict { spurious: true, ..Verdict::default() };
+        }
         if ack.acked > 0 {
             let exit = self.in_recovery | self.loss.ends(ack.una);
             (self.dupacks, self.inflation, self.in_recovery, self.retransmit) = (0, 0, false, false);
@@ -62,15 +70,15 @@ impl LossRecovery for Reno {
         Verdict::default()
     }
 
-    fn on_timeout(&mut self, nxt: u64, board: &mut Scoreboard) -> u64 {
+    fn on_timeout(&mut self, nxt: u64, _clock: &Clock, board: &mut Scoreboard) -> u64 {
+        self.loss.expire(nxt, self.in_recovery, board);
         (self.dupacks, self.inflation, self.in_recovery, self.retransmit) = (0, 0, false, false);
-        self.loss.start(nxt);
         board.mark_all_lost()
     }
 
     fn on_undo(&mut self, board: &mut Scoreboard) {
         (self.dupacks, self.inflation, self.in_recovery, self.retransmit) = (0, 0, false, false);
-        self.loss.active = false;
+        self.loss.cancel();
         board.clear_lost();
     }
 
@@ -79,15 +87,19 @@ impl LossRecovery for Reno {
             return Next::Retransmit(board.head_index());
         }
         if self.loss.active {
-            return next_by_pipe(board, room);
+            return self.loss.next(board, room);
         }
         next_new(board.flight(), room, inflated(room.cwnd, self.inflation))
     }
 
-    fn on_sent(&mut self, sent: Next, _clock: &Clock, _board: &Scoreboard) {
+    fn on_sent(&mut self, sent: Next, _board: &Scoreboard) {
         if matches!(sent, Next::Retransmit(_)) {
             self.retransmit = false;
         }
+    }
+
+    fn wants_deliveries(&self) -> bool {
+        self.settings.frto
     }
 
     fn phase(&self) -> Phase {

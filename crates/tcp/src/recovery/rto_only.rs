@@ -24,7 +24,7 @@ impl LossRecovery for RtoOnly {
         Verdict { exit: self.loss.ends(ack.una), ..Verdict::default() }
     }
 
-    fn on_timeout(&mut self, nxt: u64, board: &mut Scoreboard) -> u64 {
+    fn on_timeout(&mut self, nxt: u64, _clock: &Clock, board: &mut Scoreboard) -> u64 {
         self.loss.start(nxt);
         self.front_only = true;
         board.mark_all_lost()
@@ -42,7 +42,7 @@ impl LossRecovery for RtoOnly {
         next_by_pipe(board, room)
     }
 
-    fn on_sent(&mut self, _sent: Next, _clock: &Clock, _board: &Scoreboard) {}
+    fn on_sent(&mut self, _sent: Next, _board: &Scoreboard) {}
 
     fn phase(&self) -> Phase {
         if self.loss.active { Phase::Loss } else { Phase::Open }

@@ -18,7 +18,7 @@
 //! Vectors: `sack_recovers_two_losses_of_twenty`, `sack_sends_one_rescue_retransmission`,
 //! `a_lost_retransmission_is_sent_again_without_a_timeout`, `retransmissions_tell_the_loss_of_what_they_overtook`.
 
-use super::{AckEvent, Clock, Loss, LossRecovery, Next, Room, Settings, Verdict, next_by_pipe, next_new, phase};
+use super::{AckEvent, Clock, Loss, LossRecovery, Next, Room, Settings, Verdict, next_new, phase};
 use crate::scoreboard::Scoreboard;
 use crate::segment::flag;
 use narrows_cc::Phase;
@@ -83,7 +83,7 @@ impl Sack {
             retransmit: false,
             rescue: false,
             by_blocks_alone: false,
-            loss: Loss::default(),
+            loss: Loss::with_frto(&settings),
         }
     }
 
@@ -131,6 +131,11 @@ impl Sack {
             verdict.enter = true;
         }
         verdict
+    }
+
+    /// Whether an ACK shows that the latest timeout was spurious.
+    pub(super) fn is_spurious(&mut self, ack: &AckEvent, board: &Scoreboard) -> bool {
+        self.loss.is_spurious(ack, board)
     }
 
     /// What to send next outside of fast recovery and Loss.
@@ -185,19 +190,22 @@ impl Sack {
 
 impl LossRecovery for Sack {
     fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict {
+        if self.is_spurious(ack, board) {
+            return Verdict { spurious: true, ..Verdict::default() };
+        }
         self.digest(ack, board, judge)
     }
 
-    fn on_timeout(&mut self, nxt: u64, board: &mut Scoreboard) -> u64 {
+    fn on_timeout(&mut self, nxt: u64, _clock: &Clock, board: &mut Scoreboard) -> u64 {
+        self.loss.expire(nxt, self.in_recovery, board);
         (self.dupacks, self.in_recovery, self.retransmit, self.rescue) = (0, false, false, false);
         self.recovery_point = nxt;
-        self.loss.start(nxt);
         board.mark_all_lost()
     }
 
     fn on_undo(&mut self, board: &mut Scoreboard) {
         (self.dupacks, self.in_recovery, self.retransmit, self.rescue) = (0, false, false, false);
-        self.loss.active = false;
+        self.loss.cancel();
         // The verdict was wrong: what is SACKed now may be judged again.
         self.recovery_point = 0;
         board.clear_lost();
@@ -208,12 +216,12 @@ impl LossRecovery for Sack {
             return self.next_in_recovery(board, room);
         }
         if self.loss.active {
-            return next_by_pipe(board, room);
+            return self.loss.next(board, room);
         }
         self.next_when_open(board, room)
     }
 
-    fn on_sent(&mut self, sent: Next, _clock: &Clock, _board: &Scoreboard) {
+    fn on_sent(&mut self, sent: Next, _board: &Scoreboard) {
         match sent {
             Next::Retransmit(_) => self.retransmit = false,
             Next::Rescue(_) => self.rescue = false,
@@ -223,6 +231,10 @@ impl LossRecovery for Sack {
 
     fn is_governed_by_pipe(&self) -> bool {
         true
+    }
+
+    fn wants_deliveries(&self) -> bool {
+        self.settings.frto
     }
 
     fn phase(&self) -> Phase {

@@ -37,10 +37,17 @@ impl Tahoe {
         (self.dupacks, self.inflation) = (0, 0);
     }
 
+    /// Marks everything outstanding as lost.
+    fn restart(&mut self, nxt: u64, board: &mut Scoreboard) -> u64 {
+        self.reset();
+        self.loss.start(nxt);
+        board.mark_all_lost()
+    }
+
     fn on_duplicate(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict {
         self.dupacks = self.dupacks.saturating_add(1);
         if self.dupacks == self.settings.dupthresh && self.loss.is_behind(ack.una) {
-            let newly_lost = self.on_timeout(ack.nxt, board);
+            let newly_lost = self.restart(ack.nxt, board);
             return Verdict { enter: true, restart: true, newly_lost, ..Verdict::default() };
         }
         if self.settings.limited_transmit && self.dupacks < self.settings.dupthresh {
@@ -62,10 +69,8 @@ impl LossRecovery for Tahoe {
         Verdict::default()
     }
 
-    fn on_timeout(&mut self, nxt: u64, board: &mut Scoreboard) -> u64 {
-        self.reset();
-        self.loss.start(nxt);
-        board.mark_all_lost()
+    fn on_timeout(&mut self, nxt: u64, _clock: &Clock, board: &mut Scoreboard) -> u64 {
+        self.restart(nxt, board)
     }
 
     fn on_undo(&mut self, board: &mut Scoreboard) {
@@ -81,7 +86,7 @@ impl LossRecovery for Tahoe {
         next_new(board.flight(), room, inflated(room.cwnd, self.inflation))
     }
 
-    fn on_sent(&mut self, _sent: Next, _clock: &Clock, _board: &Scoreboard) {}
+    fn on_sent(&mut self, _sent: Next, _board: &Scoreboard) {}
 
     fn phase(&self) -> Phase {
         phase(self.loss.active, false, self.dupacks)

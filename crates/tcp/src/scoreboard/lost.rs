@@ -1,7 +1,7 @@
 //! Which segments are deemed lost, and which is sent again next.
 
-use super::Scoreboard;
 use super::order::Resend;
+use super::{Scoreboard, keep};
 use crate::rate::Stamp;
 use crate::segment::{Segment, flag};
 use narrows_units::Instant;
@@ -62,7 +62,7 @@ impl Scoreboard {
 
     /// Keeps segments that an ACK shows to be lost, from now on, for [`take_found_lost`](Self::take_found_lost).
     pub(crate) fn report_losses(&mut self) {
-        self.reporting = true;
+        self.keeps |= keep::FOUND;
     }
 
     /// Takes the segments found lost since the last call, in order, with their stamps; none unless losses are reported.
@@ -157,6 +157,29 @@ impl Scoreboard {
         self.lost - before
     }
 
+    /// Marks as lost, because the retransmission timer expired, the head and what was last sent at `late` or before, and
+    /// restarts `NextSeg`; returns the octets newly marked (RFC 8985, section 6.3). If the peer reneged, everything is
+    /// lost, as in [`mark_all_lost`](Self::mark_all_lost).
+    pub(crate) fn mark_late_lost(&mut self, late: Instant) -> u64 {
+        let recent = |s: &Segment| !s.has(flag::SACKED) && s.sent_at > late;
+        if self.head().is_some_and(|s| s.has(flag::SACKED)) || !self.segments.iter().skip(1).any(recent) {
+            return self.mark_all_lost();
+        }
+        self.next_rxt = self.base;
+        if let Some(losses) = &mut self.losses {
+            losses.again.clear();
+        }
+        let mut newly = 0;
+        for at in 0..self.segments.len() {
+            let segment = self.segments[at];
+            if !segment.has(flag::SACKED) && (at == 0 || segment.sent_at <= late) {
+                newly += self.lose(at);
+            }
+        }
+        self.pass_lost();
+        newly
+    }
+
     /// Clears all marks of loss, because the retransmission was spurious. The frontier restarts at the head, so that
     /// real losses are found again.
     pub(crate) fn clear_lost(&mut self) {
@@ -189,7 +212,7 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn next_hole(&mut self) -> Option<u64> {
         if self.losses.as_ref().is_some_and(|losses| !losses.again.is_empty())
-            && let Some(index) = self.next_again()
+            && let Some(index) = self.next_again(0)
         {
             return Some(index);
         }
@@ -202,12 +225,30 @@ impl Scoreboard {
         None
     }
 
+    /// The next lost segment to retransmit: the earliest of those below HighRxt, then the first above it. Unlike
+    /// [`next_hole`](Self::next_hole) it passes over segments that are not deemed lost.
+    pub(crate) fn next_lost(&mut self) -> Option<u64> {
+        if self.losses.as_ref().is_some_and(|losses| !losses.again.is_empty())
+            && let Some(index) = self.next_again(flag::LOST)
+        {
+            return Some(index);
+        }
+        while let Some(segment) = self.get(self.next_rxt) {
+            if segment.has(flag::LOST) && !segment.has(flag::RETRANS) {
+                return Some(self.next_rxt);
+            }
+            self.next_rxt += 1;
+        }
+        None
+    }
+
+    /// The first hole of those whose retransmission was lost that has all flags of `mask`.
     #[cold]
-    fn next_again(&mut self) -> Option<u64> {
+    fn next_again(&mut self, mask: u16) -> Option<u64> {
         while let Some(&(start, end)) = self.losses().again.front() {
             let first = self.position(start);
             let parts = self.segments.iter().enumerate().skip(first).take_while(|(_, s)| s.start < end);
-            let hole = |s: &Segment| !s.has(flag::SACKED | flag::RETRANS);
+            let hole = |s: &Segment| !s.has(flag::SACKED | flag::RETRANS) && s.flags & mask == mask;
             if let Some((at, _)) = parts.into_iter().find(|(_, s)| hole(s)) {
                 return Some(self.base + at as u64);
             }
@@ -232,8 +273,9 @@ impl Scoreboard {
         why: Resend,
     ) -> bool {
         let Some(at) = index.checked_sub(self.base).and_then(|at| usize::try_from(at).ok()) else { return false };
+        let turn = self.next_turn();
         let Some(segment) = self.segments.get_mut(at) else { return false };
-        segment.sent_at = now;
+        (segment.sent_at, segment.turn) = (now, turn);
         segment.flags =
             (segment.flags & !flag::APP_LIMITED) | flag::EVER | if app_limited { flag::APP_LIMITED } else { 0 };
         if why == Resend::Repair {
@@ -248,7 +290,7 @@ impl Scoreboard {
         if let (Some(stamp), Some(old)) = (stamp, self.stamps.as_mut().and_then(|stamps| stamps.ring.get_mut(at))) {
             *old = stamp;
         }
-        if self.tracking && watched {
+        if self.keeps(keep::ORDER) && watched {
             let nxt = self.end();
             self.losses().in_network.push(now, start, end, nxt);
             self.awaits = true;

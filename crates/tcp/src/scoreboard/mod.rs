@@ -33,6 +33,16 @@ const MAX_BLOCKS: usize = 4;
 /// Capacity that an idle connection keeps, in segments.
 const KEPT: usize = 4;
 
+/// What a board keeps beside the segments and their sums.
+mod keep {
+    /// The order of retransmissions.
+    pub(super) const ORDER: u8 = 1;
+    /// The evidence against each retransmission.
+    pub(super) const EVIDENCE: u8 = 2;
+    /// Segments found lost by an ACK, for [`take_found_lost`](super::Scoreboard::take_found_lost).
+    pub(super) const FOUND: u8 = 4;
+}
+
 /// The scoreboard of a connection.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -54,12 +64,12 @@ pub(crate) struct Scoreboard {
     high_sacked: u64,
     /// Index of the first segment above HighRxt.
     next_rxt: u64,
-    /// Whether to keep the order of retransmissions.
-    tracking: bool,
+    /// What is kept for recovery and congestion control; see [`keep`].
+    keeps: u8,
+    /// Number of the last transmission.
+    turn: u16,
     /// Whether any retransmission is watched, so that an ACK without losses need not look at `losses`.
     awaits: bool,
-    /// Whether segments found lost by an ACK are kept for [`take_found_lost`](Scoreboard::take_found_lost).
-    reporting: bool,
     /// The stamps of `segments`, where delivery-rate samples are taken.
     stamps: Option<Box<Stamps>>,
     /// None as long as nothing was lost or reordered.
@@ -105,6 +115,12 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn sacked(&self) -> u64 {
         self.sacked
+    }
+
+    /// Octets of retransmissions in the network.
+    #[inline]
+    pub(crate) fn retransmitted(&self) -> u64 {
+        self.retransmitted
     }
 
     /// FACK's `awnd`, in octets: sent beyond the highest SACKed octet, and retransmitted.
@@ -157,6 +173,26 @@ impl Scoreboard {
         self.segments.iter()
     }
 
+    /// Whether exactly one segment is outstanding.
+    #[inline]
+    pub(crate) fn is_single(&self) -> bool {
+        self.segments.len() == 1
+    }
+
+    /// Whether at least `count` segments are SACKed.
+    pub(crate) fn has_sacked(&self, count: u32) -> bool {
+        let (mut left, mut octets) = (count, self.sacked);
+        for segment in &self.segments {
+            if left == 0 || octets == 0 {
+                break;
+            }
+            if segment.has(flag::SACKED) {
+                (left, octets) = (left - 1, octets.saturating_sub(u64::from(segment.len)));
+            }
+        }
+        left == 0
+    }
+
     /// The earliest outstanding segment.
     #[inline]
     pub(crate) fn head(&self) -> Option<&Segment> {
@@ -182,7 +218,8 @@ impl Scoreboard {
 
     /// Adds a segment sent for the first time, which follows everything sent before; `stamp` is kept if stamps are.
     #[inline]
-    pub(crate) fn push(&mut self, segment: Segment, stamp: Option<Stamp>) {
+    pub(crate) fn push(&mut self, mut segment: Segment, stamp: Option<Stamp>) {
+        segment.turn = self.next_turn();
         self.outstanding += u64::from(segment.len);
         self.segments.push_back(segment);
         if let Some(stamps) = &mut self.stamps {
@@ -209,6 +246,19 @@ impl Scoreboard {
         }
     }
 
+    /// The number of the next transmission.
+    #[inline]
+    fn next_turn(&mut self) -> u16 {
+        self.turn = self.turn.wrapping_add(1);
+        self.turn
+    }
+
+    /// Whether it keeps what `what` names.
+    #[inline]
+    fn keeps(&self, what: u8) -> bool {
+        self.keeps & what != 0
+    }
+
     fn stamp(&self, at: usize) -> Option<Stamp> {
         self.stamps.as_ref().and_then(|stamps| stamps.ring.get(at).copied())
     }
@@ -220,7 +270,7 @@ impl Scoreboard {
     /// Keeps the lost segment at position `at` if losses are reported.
     #[inline]
     fn note_lost(&mut self, at: usize) {
-        if self.reporting
+        if self.keeps(keep::FOUND)
             && let Some(&segment) = self.segments.get(at)
         {
             let stamp = self.stamp(at).unwrap_or_default();
@@ -267,7 +317,7 @@ impl Scoreboard {
             }
             let len = u64::from(gone.len);
             self.outstanding -= len;
-            if self.awaits && !gone.has(flag::SACKED) {
+            if self.awaits && self.keeps(keep::EVIDENCE) && !gone.has(flag::SACKED) {
                 self.note_evidence(&gone);
             }
             if gone.has(flag::SACKED | flag::LOST | flag::RETRANS) {

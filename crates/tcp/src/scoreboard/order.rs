@@ -12,8 +12,8 @@
 //! so a delivery is recorded once, at the last of them. The evidence of the first is then the sum of all records, and
 //! the lost retransmissions are a prefix too. The cost of an ACK depends on what it newly reports.
 
-use super::Scoreboard;
-use crate::segment::{Segment, flag};
+use super::{Scoreboard, keep};
+use crate::segment::{Segment, Sending, flag};
 use narrows_units::Instant;
 use std::collections::VecDeque;
 
@@ -197,7 +197,13 @@ impl Scoreboard {
     /// [`mark_lost_retransmissions`](Self::mark_lost_retransmissions) finds the lost ones and
     /// [`in_send_order`](Self::in_send_order) has them.
     pub(crate) fn track_retransmissions(&mut self) {
-        self.tracking = true;
+        self.keeps |= keep::ORDER | keep::EVIDENCE;
+    }
+
+    /// Keeps the order of retransmissions from now on for [`in_send_order`](Self::in_send_order) alone: nothing is counted
+    /// against them.
+    pub(crate) fn keep_send_order(&mut self) {
+        self.keeps = (self.keeps | keep::ORDER) & !keep::EVIDENCE;
     }
 
     /// The segments in the network that are not SACKed, in order of their last transmissions, with their indices. What
@@ -206,7 +212,6 @@ impl Scoreboard {
     /// Deemed losses below the frontier are skipped, and retransmissions that are over are forgotten. SACKed segments
     /// above the frontier are passed over one by one. After an undo, segments whose retransmission was deemed lost are
     /// missing; they are left to the retransmission timer.
-    #[cfg_attr(not(test), expect(dead_code, reason = "only recoveries that go by time need it"))]
     pub(crate) fn in_send_order(&mut self) -> InSendOrder<'_> {
         while let Some(first) = self.losses.as_deref().and_then(|losses| losses.in_network.ring.front())
             && !self
@@ -222,10 +227,25 @@ impl Scoreboard {
         InSendOrder { board: self, once, again: 0, part: None }
     }
 
+    /// When the last of the segments in the network was sent that left before `newest`; see
+    /// [`in_send_order`](Self::in_send_order).
+    pub(crate) fn last_sent_before(&self, newest: Sending) -> Option<Instant> {
+        let before = |s: &Segment| s.sending() < newest;
+        let first = usize::try_from(self.frontier.saturating_sub(self.base)).unwrap_or(usize::MAX);
+        let once = |s: &&Segment| !s.has(flag::SACKED | flag::LOST | flag::EVER) && before(s);
+        let once = self.segments.iter().skip(first).rev().find(once).map(|s| s.sent_at);
+        let ring = self.losses.as_deref().map(|losses| &losses.in_network.ring);
+        let again = ring.into_iter().flatten().rev().filter(|r| r.sent_at <= newest.at).find_map(|r| {
+            let parts = self.segments.range(self.position(r.start)..).take_while(|s| s.start < r.end);
+            parts.into_iter().any(|s| r.carries(s) && before(s)).then_some(r.sent_at)
+        });
+        once.max(again)
+    }
+
     /// Whether the deliveries of an ACK may be evidence against a retransmission.
     #[inline]
     pub(crate) fn awaits_retransmissions(&self) -> bool {
-        self.awaits
+        self.awaits && self.keeps(keep::EVIDENCE)
     }
 
     /// Counts the delivery of a retransmitted segment as that of its last transmission only if that was sent at
@@ -279,7 +299,6 @@ impl Scoreboard {
 
     /// Marks the segment with this index lost, whichever of its transmissions is in the network; returns the octets
     /// newly marked.
-    #[cfg_attr(not(test), expect(dead_code, reason = "only recoveries that go by time need it"))]
     pub(crate) fn mark_lost_at(&mut self, index: u64) -> u64 {
         let Some(at) = index.checked_sub(self.base).and_then(|at| usize::try_from(at).ok()) else { return 0 };
         if self.segments.get(at).is_none_or(|s| s.has(flag::SACKED)) {
@@ -287,11 +306,22 @@ impl Scoreboard {
         }
         let newly = self.lose(at);
         self.pass_lost();
+        self.sort_again();
         newly
     }
 
+    /// Moves the part that was lost last to its place among the others, so that the earliest is sent first.
+    fn sort_again(&mut self) {
+        let again = &mut self.losses().again;
+        let mut at = again.len().saturating_sub(1);
+        while at > 0 && again[at - 1].0 > again[at].0 {
+            again.swap(at - 1, at);
+            at -= 1;
+        }
+    }
+
     /// Marks the segment at position `at` lost, its retransmission too; returns the octets that leave the pipe.
-    fn lose(&mut self, at: usize) -> u64 {
+    pub(super) fn lose(&mut self, at: usize) -> u64 {
         let Some(segment) = self.segments.get_mut(at) else { return 0 };
         let len = u64::from(segment.len);
         let in_network = segment.has(flag::RETRANS) || !segment.has(flag::LOST);

@@ -1,6 +1,6 @@
 //! How SACK blocks change the segments on the board.
 
-use super::{MAX_BLOCKS, Scoreboard};
+use super::{MAX_BLOCKS, Scoreboard, keep};
 use crate::rate::Stamp;
 use crate::segment::{Segment, flag};
 
@@ -55,7 +55,7 @@ impl Scoreboard {
                 continue;
             }
             visit(&segment, self.stamp(at).as_ref());
-            if self.awaits {
+            if self.awaits && self.keeps(keep::EVIDENCE) {
                 self.note_evidence(&segment);
             }
             self.set_sacked(at);

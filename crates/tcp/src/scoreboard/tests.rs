@@ -41,14 +41,17 @@ impl Scoreboard {
         let Losses { in_network, again, .. } = self.losses.as_deref().unwrap_or(&none);
         in_network.check();
         assert_eq!(self.awaits, !in_network.is_empty());
-        assert!(self.tracking || (in_network.is_empty() && again.is_empty()), "nobody watches");
+        assert!(self.keeps(keep::ORDER) || (in_network.is_empty() && again.is_empty()), "nobody watches");
         assert!(self.stamps.as_ref().is_none_or(|stamps| stamps.ring.len() == self.segments.len()), "one stamp each");
         for (i, s) in self.segments.iter().enumerate() {
             let covers = |start: u64, end: u64| start <= s.start && s.end() <= end;
-            if s.has(flag::RETRANS) && self.tracking {
+            if s.has(flag::RETRANS) && self.keeps(keep::ORDER) {
                 let watched = in_network.iter().filter(|r| r.sent_at == s.sent_at && covers(r.start, r.end));
                 assert!(watched.count() > 0, "a retransmission in the network is watched");
-            } else if !s.has(flag::SACKED | flag::RETRANS) && self.base + (i as u64) < self.next_rxt {
+            } else if !s.has(flag::SACKED | flag::RETRANS)
+                && (s.has(flag::LOST) || self.keeps(keep::EVIDENCE))
+                && self.base + (i as u64) < self.next_rxt
+            {
                 assert!(again.iter().any(|&(start, end)| covers(start, end)), "a hole below HighRxt is not forgotten");
             }
         }
@@ -61,7 +64,7 @@ fn filled(n: u64) -> Scoreboard {
     let mut board = Scoreboard::default();
     for i in 0..n {
         let (start, len) = (i * LEN, LEN as u32);
-        board.push(Segment { start, len, flags: 0, sent_at: Instant::ZERO }, None);
+        board.push(Segment { start, len, flags: 0, turn: 0, sent_at: Instant::ZERO }, None);
     }
     board
 }
@@ -188,7 +191,7 @@ proptest! {
                     }
                 }
                 5 | 6 => {
-                    board.push(Segment { start: nxt, len: LEN as u32, flags: 0, sent_at: now }, None);
+                    board.push(Segment { start: nxt, len: LEN as u32, flags: 0, turn: 0, sent_at: now }, None);
                     sent.push((nxt, Fate::Sent));
                     nxt += LEN;
                 }
@@ -338,7 +341,7 @@ proptest! {
                     board.ack(una, |_, _| {});
                 }
                 1..=3 => {
-                    board.push(Segment { start: nxt, len: LEN as u32, flags: 0, sent_at: now }, None);
+                    board.push(Segment { start: nxt, len: LEN as u32, flags: 0, turn: 0, sent_at: now }, None);
                     order.push(nxt);
                     nxt += LEN;
                 }

@@ -14,7 +14,7 @@ pub(super) fn config(recovery: RecoveryKind, window: u32) -> Config {
         recovery,
         initial_window: InitialWindow::Segments(window),
         delayed_ack: DelayedAck::Off,
-        sack: recovery == RecoveryKind::Sack,
+        sack: matches!(recovery, RecoveryKind::Sack | RecoveryKind::Rack),
         timestamps: false,
         limited_transmit: false,
         // Small enough to be offered whole in the SYN: an ACK that changes the window is no duplicate (RFC 5681,

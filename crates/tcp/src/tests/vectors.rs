@@ -125,7 +125,7 @@ fn many_samples_per_round_trip_share_the_gain() {
 fn delivery_rate_of_the_reference() {
     let ms = |n: u64| Instant::from_nanos(n * 1_000_000);
     let stamp = Stamp { delivered: 100, delivered_at: ms(950), first_sent_at: ms(940), lost: 0, tx_inflight: 1 };
-    let segment = Segment { start: 0, len: 10, flags: 0, sent_at: ms(1000) };
+    let segment = Segment { start: 0, len: 10, flags: 0, turn: 0, sent_at: ms(1000) };
     let sample = |min_rtt| {
         let mut sampler = RateSampler::at(100);
         sampler.on_delivered(&segment, Some(&stamp), ms(1050));
@@ -142,7 +142,7 @@ fn delivery_rate_is_application_limited_until_what_was_in_flight_is_delivered() 
     let mut sampler = RateSampler::at(100);
     let deliver = |sampler: &mut RateSampler, start: u64, n: u64| {
         let at = Instant::from_nanos(n * 1_000_000);
-        let segment = Segment { start, len: 10, flags: 0, sent_at: at };
+        let segment = Segment { start, len: 10, flags: 0, turn: 0, sent_at: at };
         sampler.on_delivered(&segment, Some(&Stamp::default()), at);
         let _sample = sampler.sample(None, at);
     };
