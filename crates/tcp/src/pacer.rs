@@ -26,10 +26,26 @@ pub(crate) fn burst_segments(rate: Rate, smss: u64, min_rtt: Option<Duration>) -
 /// half of ssthresh, else `percent.1`. `None` if that is no rate.
 #[inline]
 pub(crate) fn rate_by_ratio(percent: (u32, u32), win: &Window, flight: u64, smss: u64, srtt: Duration) -> Option<Rate> {
-    // Linux compares whole segments: cwnd < ssthresh / 2.
-    let far = win.ssthresh.is_none_or(|s| win.cwnd.as_u64() < s.as_u64() / smss.max(1) / 2 * smss);
-    by_ratio(if far { percent.0 } else { percent.1 }, win.cwnd.as_u64().max(flight), srtt)
+    by_ratio(ratio(percent, win, smss), win.cwnd.as_u64().max(flight), srtt)
 }
+
+/// The same rate as a product to be divided: bits times nanoseconds, per round-trip time.
+#[inline]
+pub(crate) fn bits_by_ratio(percent: (u32, u32), win: &Window, flight: u64, smss: u64) -> u128 {
+    let scale = u64::from(ratio(percent, win, smss)) * SCALE;
+    u128::from(win.cwnd.as_u64().max(flight)) * u128::from(scale)
+}
+
+#[inline]
+fn ratio(percent: (u32, u32), win: &Window, smss: u64) -> u32 {
+    // Linux compares whole segments: cwnd < ssthresh / 2.
+    let cwnd = win.cwnd.as_u64();
+    let is_far = |s: u64| cwnd < s / 2 && cwnd < s / smss.max(1) / 2 * smss;
+    if win.ssthresh.is_none_or(|s| is_far(s.as_u64())) { percent.0 } else { percent.1 }
+}
+
+/// Bits of a byte times nanoseconds of a second, in per cent.
+const SCALE: u64 = 80_000_000;
 
 /// Releases segments no faster than a rate. Without a rate it delays nothing.
 #[derive(Debug, Default)]
@@ -179,9 +195,16 @@ impl Turn {
 
 /// `percent` of `window` bytes per `srtt`; `None` if that is zero or exceeds the range of a rate.
 fn by_ratio(percent: u32, window: u64, srtt: Duration) -> Option<Rate> {
-    let bits = u128::from(window) * 8 * u128::from(percent) * 10_000_000;
-    let bps = bits.checked_div(u128::from(srtt.as_nanos()))?;
-    u64::try_from(bps).ok().filter(|bps| *bps > 0).map(Rate::bps)
+    let scale = u64::from(percent) * SCALE;
+    let bps = match window.checked_mul(scale) {
+        // Nearly always, and much faster.
+        Some(bits) => bits.checked_div(srtt.as_nanos())?,
+        None => {
+            let bits = u128::from(window) * u128::from(scale);
+            u64::try_from(bits.checked_div(u128::from(srtt.as_nanos()))?).ok()?
+        }
+    };
+    Some(bps).filter(|bps| *bps > 0).map(Rate::bps)
 }
 
 #[cfg(test)]

@@ -484,7 +484,7 @@ impl<'a> Executor<'a> {
                 self.under_test = Some(self.connections.len() - 1);
             }
             (Some(SystemCall::Accept { .. }), Some((script, host))) => {
-                self.files.open(script, host)?;
+                self.files.accept(script, host);
                 let peer = match result.output {
                     Output::Address(address) => Some(unmapped(address)),
                     _ => None,
@@ -508,7 +508,8 @@ impl<'a> Executor<'a> {
             }
             (Some(SystemCall::Close { fd }), _) => {
                 self.files.close(fd.0);
-                for connection in self.connections.iter_mut().filter(|connection| connection.file == Some(fd.0)) {
+                let newest = self.connections.iter_mut().rev().find(|connection| connection.file == Some(fd.0));
+                if let Some(connection) = newest {
                     connection.file = None;
                 }
             }

@@ -1,24 +1,33 @@
 //! Files of the script: its own numbers, and those of the host.
 
 use crate::host::Fd;
-use std::collections::BTreeMap;
 
-/// Open files: the script's numbers with the host's.
+/// Open files: the script's numbers with the host's, the newest last.
+///
+/// A script may give the number of an open file to one that it accepts. The number then means the newer file until that
+/// is closed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Files(BTreeMap<i32, Fd>);
+pub(super) struct Files(Vec<(i32, Fd)>);
 
 impl Files {
-    /// Notes a new file. Fails if the script has that number already.
+    /// Notes a file that a call made. Fails if the script has that number already.
     pub(super) fn open(&mut self, script: i32, host: Fd) -> Result<(), String> {
-        match self.0.insert(script, host) {
-            None => Ok(()),
-            Some(_) => Err(format!("the script opens file {script}, which is open already")),
+        if self.host(script).is_ok() {
+            return Err(format!("the script opens file {script}, which is open already"));
         }
+        self.0.push((script, host));
+        Ok(())
+    }
+
+    /// Notes an accepted connection.
+    pub(super) fn accept(&mut self, script: i32, host: Fd) {
+        self.0.push((script, host));
     }
 
     /// Returns the host's number.
     pub(super) fn host(&self, script: i32) -> Result<Fd, String> {
-        self.0.get(&script).copied().ok_or_else(|| format!("file {script} is not open in the script"))
+        let newest = self.0.iter().rev().find(|(number, _)| *number == script);
+        newest.map(|(_, host)| *host).ok_or_else(|| format!("file {script} is not open in the script"))
     }
 
     /// Returns the script's number of a file of the host.
@@ -28,11 +37,13 @@ impl Files {
 
     /// Forgets a closed file.
     pub(super) fn close(&mut self, script: i32) {
-        self.0.remove(&script);
+        if let Some(newest) = self.0.iter().rposition(|(number, _)| *number == script) {
+            self.0.remove(newest);
+        }
     }
 
-    /// Returns the open files by the host's numbers, in the order of the script's.
+    /// Returns the open files by the host's numbers, the oldest first.
     pub(super) fn all(&self) -> Vec<Fd> {
-        self.0.values().copied().collect()
+        self.0.iter().map(|(_, host)| *host).collect()
     }
 }

@@ -232,6 +232,10 @@ impl Executor<'_> {
             }
             _ => {}
         }
+        // A packet of another connection, such as the SYN of a socket that the script has left.
+        if self.connections.iter().any(|other| other.outbound() == Some(path)) {
+            return false;
+        }
         let opens = match &observed.body {
             ObservedBody::Tcp(header, _) => {
                 connection.phase == Phase::SynSent

@@ -11,7 +11,7 @@
 use super::Connection;
 use crate::linux::gso::{self, Batch, Deferred, Ready, Rest};
 use crate::linux::write_queue::{Cut, Head};
-use crate::pacer::{Departure, rate_by_ratio};
+use crate::pacer::{Departure, bits_by_ratio, rate_by_ratio};
 use crate::recovery::{Next, Room};
 use crate::segment::flag;
 use crate::sender::Fresh;
@@ -44,7 +44,7 @@ impl Connection {
         if self.continue_burst(now, out) {
             return true;
         }
-        let fresh = self.fresh_together();
+        let (fresh, head) = self.fresh_together();
         let new = if fresh.window_octets() > 0 { self.smss } else { 0 };
         if new > 0 && self.tx.board.is_empty() {
             self.restart_if_idle(now);
@@ -64,7 +64,7 @@ impl Connection {
                 self.tx.board.part(index);
                 return self.retransmit(index, next, now, out);
             }
-            Next::New | Next::Probe(None) => match self.batch(fresh, next, now) {
+            Next::New | Next::Probe(None) => match self.batch((fresh, head), next, now) {
                 Ok(batch) => {
                     self.begin_together(Rest::New(batch));
                     self.send_part(next, now, out);
@@ -176,34 +176,37 @@ impl Connection {
     }
 
     /// The next new data, as far as the peer's window and Nagle's algorithm allow some of it (`tcp_snd_wnd_test`,
-    /// `tcp_nagle_test`).
-    fn fresh_together(&mut self) -> Fresh {
+    /// `tcp_nagle_test`),
+    /// and the buffer that it begins.
+    fn fresh_together(&mut self) -> (Fresh, Option<Head>) {
         if self.tx.overridden {
-            return self.tx.fresh(self.smss, self.holds_small());
+            return (self.tx.fresh(self.smss, self.holds_small()), None);
         }
         let room = self.tx.edge.saturating_sub(self.tx.nxt);
         let Some(head) = self.head_of(1) else {
-            return match (self.tx.fin_waits(), room) {
+            let fresh = match (self.tx.fin_waits(), room) {
                 (false, _) => Fresh::Nothing,
                 (true, 0) => Fresh::Blocked,
                 (true, _) => Fresh::Segment { len: 0, fin: true },
             };
+            return (fresh, None);
         };
         let fin = head.last && self.tx.fin_waits();
         let len = head.octets.min(self.smss);
         let whole = head.octets <= self.smss;
         let held = whole && !fin && head.last && self.nagle_holds(head.octets < self.smss);
         if room < len || held {
-            return Fresh::Blocked;
+            return (Fresh::Blocked, None);
         }
-        Fresh::Segment { len: u32::try_from(len).unwrap_or(u32::MAX), fin: fin && whole }
+        let len = u32::try_from(len).unwrap_or(u32::MAX);
+        (Fresh::Segment { len, fin: fin && whole }, Some(head))
     }
 
     /// The buffer at the head of the write queue, grown to `segments` if there is so much.
     fn head_of(&mut self, segments: u32) -> Option<Head> {
         let (nxt, smss) = (self.tx.nxt, self.smss);
         let max_window = self.tx.max_window();
-        let cut = Cut { goal: gso::size_goal(max_window, smss), max_window };
+        let cut = Cut { smss, max_window };
         let queue = &mut self.gso.as_mut()?.queue;
         let head = queue.head(nxt, &cut)?;
         let wanted = u64::from(segments) * smss;
@@ -233,48 +236,70 @@ impl Connection {
         gso::segments(self.pacer.rate(&win).or_else(by_window), self.smss, self.rtt.min(), &burst)
     }
 
+    /// Whether `octets` are at least those of [`burst_limit`](Self::burst_limit).
+    fn is_full(&self, octets: u64) -> bool {
+        let win = Window { cwnd: self.cwnd(), ..self.congestion.win };
+        let burst = self.config.burst;
+        let burst = win.pacing_rate.map_or(burst, |rate| gso::paced(rate, burst));
+        let rate = match (self.pacer.rate(&win), self.rto.srtt()) {
+            (Some(rate), _) => (u128::from(rate.as_bps()), Duration::from_nanos(1)),
+            (None, Some(srtt)) => (bits_by_ratio(RATIO, &win, self.tx.board.flight(), self.smss), srtt),
+            (None, None) => (u128::MAX, Duration::ZERO),
+        };
+        gso::is_full(octets, rate, self.smss, self.rtt.min(), &burst)
+    }
+
     /// What of the new data leaves together now, of which recovery allows a segment; or why the sender waits.
-    fn batch(&mut self, fresh: Fresh, next: Next, now: Instant) -> Result<Batch, Deferred> {
+    fn batch(&mut self, (fresh, head): (Fresh, Option<Head>), next: Next, now: Instant) -> Result<Batch, Deferred> {
         let Fresh::Segment { len, fin } = fresh else { return Err(Deferred::Otherwise) };
-        let one = Batch { octets: u64::from(len), push: true, fin };
-        if self.tx.overridden || len == 0 {
-            return Ok(Batch { push: len > 0, ..one });
+        // The FIN alone, or what the override timer lets go.
+        let Some(mut head) = head else { return Ok(Batch { octets: u64::from(len), push: len > 0, fin }) };
+        if !head.last && head.octets < self.cwnd().as_u64().saturating_sub(self.tx.board.pipe()) {
+            let limit = self.burst_limit();
+            let quota = self.quota(limit);
+            head = self.head_of(quota).unwrap_or(head);
+        }
+        if head.octets > self.smss
+            && !matches!(next, Next::Probe(_))
+            && let Some(deferred) = self.deferred(&head, now)
+        {
+            return Err(deferred);
         }
         let limit = self.burst_limit();
         let quota = self.quota(limit);
         let Some(head) = self.head_of(quota) else { return Err(Deferred::Otherwise) };
         let (smss, octets) = (self.smss, head.octets);
-        let fin = head.last && self.tx.fin_waits();
         let send_room = self.tx.edge.saturating_sub(self.tx.nxt);
-        if octets > smss {
-            let cwnd = self.cwnd().as_u64();
-            let ready = Ready {
-                repairs: matches!(self.phase(), Phase::Recovery | Phase::Loss),
-                octets,
-                last: head.last,
-                complete: fin || head.record,
-                send_room,
-                cwnd_room: cwnd.saturating_sub(self.tx.board.pipe()) / smss * smss,
-                enough: gso::enough(self.tx.window().min(cwnd), smss, &self.config.burst),
-                most: u64::from(limit) * smss,
-                stamp: self.tx.last_sent.max(self.pacer.due()),
-                head_sent: self.tx.board.head().map(|head| head.sent_at),
-                srtt: self.rto.srtt().unwrap_or(Duration::ZERO),
-                now,
-            };
-            if !matches!(next, Next::Probe(_))
-                && let Some(deferred) = ready.deferred()
-            {
-                return Err(deferred);
-            }
-        }
-        let holds = self.nagle_holds(true) && octets.min(send_room) % smss != 0;
+        let holds = octets.min(send_room) % smss != 0 && self.nagle_holds(true);
         let sent = match octets {
             _ if octets <= smss => octets,
             _ => gso::split_point(octets, head.last, (u64::from(quota) * smss, smss), send_room, holds),
         };
         let whole = sent == octets;
+        let fin = head.last && self.tx.fin_waits();
         Ok(Batch { octets: sent, push: whole && head.push, fin: whole && fin && send_room > sent })
+    }
+
+    /// Whether the sender waits for room to send more of its buffers together, of which `head` is the first.
+    #[inline]
+    fn deferred(&self, head: &Head, now: Instant) -> Option<Deferred> {
+        let cwnd = self.cwnd().as_u64();
+        let ready = Ready {
+            repairs: matches!(self.phase(), Phase::Recovery | Phase::Loss),
+            octets: head.octets,
+            last: head.last,
+            complete: head.record || (head.last && self.tx.fin_waits()),
+            send_room: self.tx.edge.saturating_sub(self.tx.nxt),
+            cwnd_room: cwnd.saturating_sub(self.tx.board.pipe()),
+            window: self.tx.window().min(cwnd),
+            win_divisor: self.config.burst.win_divisor,
+            smss: self.smss,
+            stamp: self.tx.last_sent.max(self.pacer.due()),
+            head_sent: self.tx.board.head().map(|head| head.sent_at),
+            srtt: self.rto.srtt().unwrap_or(Duration::ZERO),
+            now,
+        };
+        ready.deferred(|octets| self.is_full(octets))
     }
 
     /// Segments of new data that the congestion window allows together, of which recovery allows one, at most `limit`.

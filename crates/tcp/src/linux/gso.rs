@@ -1,7 +1,7 @@
 //! How many segments Linux hands down the stack together, as one super-packet that GSO or the network card cuts.
 //!
 //! Sources: Linux 7.2, `net/ipv4/tcp_output.c` (`tcp_tso_autosize`, `tcp_cwnd_test`, `tcp_tso_should_defer`,
-//! `tcp_mss_split_point`, `tcp_nagle_check`) and `net/ipv4/tcp.c` (`tcp_xmit_size_goal`). Linux counts the congestion
+//! `tcp_mss_split_point`, `tcp_nagle_check`). Linux counts the congestion
 //! window in segments; here octets are rounded up to segments.
 //!
 //! | Linux | here |
@@ -16,12 +16,9 @@
 //! TCP Small Queues have no effect here. They count what waits in the sender's own queue discipline and device, and let
 //! it go on as soon as these pass a packet on; the hosts here, like a kernel's veth and TUN devices, do so at once.
 
-use super::write_queue::WriteQueue;
+use super::write_queue::{MAX_SIZE, WriteQueue};
 use narrows_settings::Burst;
 use narrows_units::{Duration, Instant, Rate};
-
-/// `GSO_LEGACY_MAX_SIZE` minus `MAX_TCP_HEADER` and one: the most bytes that Linux hands down the stack together.
-pub(crate) const MAX_SIZE: u64 = 65_215;
 
 /// `GSO_MAX_SEGS`: the most segments of a super-packet.
 const MAX_SEGMENTS: u32 = 65_535;
@@ -36,17 +33,42 @@ const SOON: Duration = Duration::from_millis(1);
 /// (`tcp_max_tso_deferred_mss`).
 const UNDIVIDED: u64 = 3;
 
-/// Largest window of a peer that is not halved to bound a super-packet (`TCP_MSS_DEFAULT`).
-const SMALL_WINDOW: u64 = 536;
-
 /// Segments that leave together at `rate` (`tcp_tso_autosize`): 1/1024 s of it, at least `burst.min_segments`; without a
 /// rate, as many as go. Short paths add a share of the largest burst, which halves with each 512 us as a rule
 /// (`tcp_tso_rtt_log`, Linux 5.18).
 pub(crate) fn segments(rate: Option<Rate>, smss: u64, min_rtt: Option<Duration>, burst: &Burst) -> u32 {
-    let halvings = min_rtt.map_or(u64::MAX, |rtt| (rtt.as_nanos() / 1000) >> burst.rtt_log.min(63));
-    let near = if halvings < 32 { MAX_SIZE >> halvings } else { 0 };
+    let near = near(min_rtt, burst);
     let bytes = rate.map_or(MAX_SIZE, |rate| (rate.as_bps() / 8 / 1024).saturating_add(near).min(MAX_SIZE));
     u32::try_from(bytes / smss.max(1)).unwrap_or(u32::MAX).max(burst.min_segments).clamp(1, MAX_SEGMENTS)
+}
+
+/// Whether `octets`, in whole segments, are at least the most that leaves together: the same as by [`segments`],
+/// without a division. The rate in bit/s is `bits` by `per` in nanoseconds.
+#[inline]
+pub(crate) fn is_full(
+    octets: u64,
+    (bits, per): (u128, Duration),
+    smss: u64,
+    min_rtt: Option<Duration>,
+    burst: &Burst,
+) -> bool {
+    if octets < u64::from(burst.min_segments) * smss {
+        return false;
+    }
+    // Most octets beyond which one more segment would not fit.
+    let most = octets + smss;
+    if most > MAX_SIZE {
+        return true;
+    }
+    let Some(by_rate) = most.checked_sub(near(min_rtt, burst)) else { return false };
+    bits < u128::from(by_rate << 13) * u128::from(per.as_nanos())
+}
+
+/// What a short path adds to the largest burst, octets.
+#[inline]
+fn near(min_rtt: Option<Duration>, burst: &Burst) -> u64 {
+    let halvings = min_rtt.map_or(u64::MAX, |rtt| (rtt.as_nanos() / 1000) >> burst.rtt_log.min(63));
+    if halvings < 32 { MAX_SIZE >> halvings } else { 0 }
 }
 
 /// The sizes for a congestion control that sets its own rate, as BBR: at a very low rate one segment is enough.
@@ -63,22 +85,14 @@ pub(crate) fn quota(cwnd: u64, inflight: u64, smss: u64) -> u32 {
     u32::try_from(free.min((window / 2).max(1))).unwrap_or(u32::MAX)
 }
 
-/// Most octets that the application's data is put into one buffer with, for a peer whose window was `max_window` at
-/// most (`tcp_xmit_size_goal`, `tcp_bound_to_half_wnd`).
-pub(crate) fn size_goal(max_window: u64, smss: u64) -> u64 {
-    let cutoff = if max_window > SMALL_WINDOW { max_window / 2 } else { max_window };
-    let bound = if cutoff > 0 { MAX_SIZE.min(cutoff) } else { MAX_SIZE };
-    let smss = smss.max(1);
-    (bound / smss * smss).max(smss)
-}
-
 /// A sender with several segments to send, as `tcp_tso_should_defer` sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ready {
     /// Whether it is in fast recovery or after a timeout.
     pub(crate) repairs: bool,
-    /// Octets of the buffer to send, and whether it is the last.
+    /// Octets of the buffer to send.
     pub(crate) octets: u64,
+    /// Whether it is the last.
     pub(crate) last: bool,
     /// Whether nothing can be added to the buffer: it has the FIN, or ends a record.
     pub(crate) complete: bool,
@@ -86,10 +100,12 @@ pub(crate) struct Ready {
     pub(crate) send_room: u64,
     /// Octets that the congestion window has room for.
     pub(crate) cwnd_room: u64,
-    /// So much leaves without waiting, octets.
-    pub(crate) enough: u64,
-    /// Most octets of a super-packet.
-    pub(crate) most: u64,
+    /// Smaller of both windows, octets.
+    pub(crate) window: u64,
+    /// See [`Burst::win_divisor`].
+    pub(crate) win_divisor: u32,
+    /// SMSS in octets.
+    pub(crate) smss: u64,
     /// When the last super-packet left.
     pub(crate) stamp: Instant,
     /// When the earliest outstanding segment left; `None` if nothing is outstanding.
@@ -98,11 +114,6 @@ pub(crate) struct Ready {
     pub(crate) srtt: Duration,
     /// The current time.
     pub(crate) now: Instant,
-}
-
-/// Octets that leave without waiting for room for more, with `window` the smaller of both windows.
-pub(crate) fn enough(window: u64, smss: u64, burst: &Burst) -> u64 {
-    window.checked_div(burst.win_divisor.into()).unwrap_or(UNDIVIDED * smss + 1)
 }
 
 /// Why a sender waits for more to send together.
@@ -115,18 +126,21 @@ pub(crate) enum Deferred {
 }
 
 impl Ready {
-    /// Whether the sender waits for the next ACK, to send more together (`tcp_tso_should_defer`).
-    pub(crate) fn deferred(&self) -> Option<Deferred> {
+    /// Whether the sender waits for the next ACK, to send more together (`tcp_tso_should_defer`). `is_full` is whether so
+    /// many octets are a largest super-packet; it is asked last, because it takes the longest.
+    #[inline]
+    pub(crate) fn deferred(&self, is_full: impl FnOnce(u64) -> bool) -> Option<Deferred> {
         if self.repairs || self.now.since(self.stamp) > SOON {
             return None;
         }
         let room = self.send_room.min(self.cwnd_room);
-        if room >= self.most || (!self.last && room >= self.octets) || room >= self.enough {
+        // An ACK that is not expected soon is not waited for.
+        let late = self.head_sent? + self.srtt;
+        let soon = SOON.min(Duration::from_nanos(self.srtt.as_nanos() / 2));
+        if late.since(self.now) > soon || self.is_enough(room) || (!self.last && room >= self.octets) {
             return None;
         }
-        // An ACK that is not expected soon is not waited for.
-        let expected = self.head_sent? + self.srtt;
-        if expected.since(self.now) > SOON.min(Duration::from_nanos(self.srtt.as_nanos() / 2)) {
+        if is_full(room) {
             return None;
         }
         if self.cwnd_room < self.send_room {
@@ -137,6 +151,16 @@ impl Ready {
             return Some(Deferred::Otherwise);
         }
         (!self.complete).then_some(Deferred::Otherwise)
+    }
+
+    /// Whether `room` is enough of the window to leave without waiting for more.
+    #[inline]
+    fn is_enough(&self, room: u64) -> bool {
+        match u64::from(self.win_divisor) {
+            0 => room > UNDIVIDED * self.smss,
+            // The quotient, rounded down, is at most `room`.
+            divisor => (room + 1).saturating_mul(divisor) > self.window,
+        }
     }
 }
 
@@ -224,6 +248,23 @@ mod tests {
     }
 
     #[test]
+    fn a_burst_is_full_where_no_more_segments_leave_together() {
+        let ms = Duration::from_millis;
+        for (kbps, rtt) in [(900, 40), (2_000, 40), (20_000, 3), (100_000, 12), (300_000, 1), (9_000_000, 80)] {
+            for min_segments in [1, 2, 10] {
+                let (rate, burst) = (Rate::kbps(kbps), Burst { min_segments, ..Burst::default() });
+                let most = segments(Some(rate), SMSS, Some(ms(rtt)), &burst);
+                for n in 1..60 {
+                    let bits = u128::from(rate.as_bps());
+                    let full =
+                        is_full(u64::from(n) * SMSS, (bits, Duration::from_nanos(1)), SMSS, Some(ms(rtt)), &burst);
+                    assert_eq!(full, n >= most, "{kbps} kb/s, {rtt} ms, {n} of {most}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn at_most_half_of_the_window_leaves_together() {
         // tcp_cwnd_test, Linux 7.2: min(max(cwnd / 2, 1), cwnd - in_flight).
         let of = |cwnd: u64, inflight: u64| quota(cwnd * SMSS, inflight, SMSS);
@@ -233,15 +274,7 @@ mod tests {
         assert_eq!(of(10, 20 * SMSS), 0);
     }
 
-    #[test]
-    fn buffers_are_whole_segments_within_half_of_the_largest_window() {
-        // tcp_xmit_size_goal, Linux 7.2.
-        assert_eq!(size_goal(65_535 << 7, 1000), 65_000);
-        assert_eq!(size_goal(32_792, 1000), 16_000);
-        assert_eq!(size_goal(1000, 1460), 1460, "never less than a segment");
-        assert_eq!(size_goal(536, 100), 500, "a tiny window is not halved");
-        assert_eq!(size_goal(0, 1000), 65_000);
-    }
+    const MOST: fn(u64) -> bool = |octets| octets >= 8 * SMSS;
 
     fn ready() -> Ready {
         let ms = |n| Instant::ZERO + Duration::from_millis(n);
@@ -252,8 +285,9 @@ mod tests {
             complete: false,
             send_room: 1000 * SMSS,
             cwnd_room: 2 * SMSS,
-            enough: enough(30 * SMSS, SMSS, &Burst::default()),
-            most: 8 * SMSS,
+            window: 30 * SMSS,
+            win_divisor: 3,
+            smss: SMSS,
             stamp: ms(100),
             head_sent: Some(ms(60)),
             srtt: Duration::from_millis(40),
@@ -265,38 +299,39 @@ mod tests {
     fn a_sender_whose_ack_is_due_waits_to_send_more_together() {
         // tcp_tso_should_defer, Linux 7.2, each of its exits in turn.
         let base = ready();
-        assert_eq!(base.deferred(), Some(Deferred::Cwnd));
+        assert_eq!(base.deferred(MOST), Some(Deferred::Cwnd));
         let us = Duration::from_micros;
-        let sends = |what: &str, ready: Ready| assert_eq!(ready.deferred(), None, "{what}");
+        let sends = |what: &str, ready: Ready| assert_eq!(ready.deferred(MOST), None, "{what}");
         sends("in recovery", Ready { repairs: true, ..base });
         sends("the last burst left over a millisecond ago", Ready { now: base.now + us(1001), ..base });
-        assert!(Ready { now: base.now + us(1000), ..base }.deferred().is_some(), "a millisecond is not over");
+        assert!(Ready { now: base.now + us(1000), ..base }.deferred(MOST).is_some(), "a millisecond is not over");
         sends("a full burst fits", Ready { cwnd_room: 8 * SMSS, ..base });
         sends("all of a buffer that others follow fits", Ready { octets: 2 * SMSS, ..base });
-        sends("a third of the window is free", Ready { enough: enough(6 * SMSS, SMSS, &Burst::default()), ..base });
+        sends("a third of the window is free", Ready { window: 6 * SMSS, ..base });
         sends("nothing is outstanding", Ready { head_sent: None, ..base });
         sends("the ACK is due in 1.1 ms", Ready { head_sent: base.head_sent.map(|at| at + us(1100)), ..base });
-        assert!(Ready { head_sent: base.head_sent.map(|at| at + us(1000)), ..base }.deferred().is_some());
+        assert!(Ready { head_sent: base.head_sent.map(|at| at + us(1000)), ..base }.deferred(MOST).is_some());
         // Half of a round-trip time, where that is less than a millisecond.
         let near = Ready { srtt: us(800), head_sent: Some(base.now - us(400)), ..base };
-        assert_eq!(near.deferred(), Some(Deferred::Cwnd));
+        assert_eq!(near.deferred(MOST), Some(Deferred::Cwnd));
         sends("in 0.5 ms, on a path of 0.8", Ready { head_sent: Some(base.now - us(300)), ..near });
     }
 
     #[test]
     fn a_fraction_of_the_window_or_more_than_three_segments_are_enough() {
-        let of = |win_divisor| enough(30_000, 1000, &Burst { win_divisor, ..Burst::default() });
-        assert_eq!([of(3), of(10), of(0)], [10_000, 3000, 3001]);
+        let of = |win_divisor, room| Ready { window: 30_002, smss: 1000, win_divisor, ..ready() }.is_enough(room);
+        assert_eq!([of(3, 9999), of(3, 10_000)], [false, true], "30,002 / 3, rounded down");
+        assert_eq!([of(10, 2999), of(10, 3000), of(0, 3000), of(0, 3001)], [false, true, false, true]);
     }
 
     #[test]
     fn what_stops_a_sender_that_waits() {
         let base = ready();
         let window = Ready { send_room: 2 * SMSS, cwnd_room: 3 * SMSS, ..base };
-        assert_eq!(window.deferred(), Some(Deferred::Otherwise), "the peer's window");
+        assert_eq!(window.deferred(MOST), Some(Deferred::Otherwise), "the peer's window");
         let application = Ready { octets: 2 * SMSS, cwnd_room: 3 * SMSS, last: true, ..base };
-        assert_eq!(application.deferred(), Some(Deferred::Otherwise), "the application may write more");
-        assert_eq!(Ready { complete: true, ..application }.deferred(), None, "it has closed");
+        assert_eq!(application.deferred(MOST), Some(Deferred::Otherwise), "the application may write more");
+        assert_eq!(Ready { complete: true, ..application }.deferred(MOST), None, "it has closed");
     }
 
     #[test]

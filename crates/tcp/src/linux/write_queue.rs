@@ -10,6 +10,12 @@
 
 use std::collections::VecDeque;
 
+/// `GSO_LEGACY_MAX_SIZE` minus `MAX_TCP_HEADER` and one: the most bytes that Linux hands down the stack together.
+pub(crate) const MAX_SIZE: u64 = 65_215;
+
+/// Largest window of a peer that is not halved to bound a buffer (`TCP_MSS_DEFAULT`).
+const SMALL_WINDOW: u64 = 536;
+
 /// Buffers that are cut ahead.
 const AHEAD: usize = 32;
 
@@ -45,13 +51,23 @@ pub struct WriteFlags {
     pub more: bool,
 }
 
-/// How the next writes are cut.
+/// By what the next writes are cut.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
-    /// Most octets of a buffer.
-    pub(crate) goal: u64,
+    /// SMSS in octets.
+    pub(crate) smss: u64,
     /// The largest window that the peer ever offered.
     pub(crate) max_window: u64,
+}
+
+impl Cut {
+    /// Most octets of a buffer: whole segments, in half of the window (`tcp_xmit_size_goal`, `tcp_bound_to_half_wnd`).
+    fn goal(self) -> u64 {
+        let cutoff = if self.max_window > SMALL_WINDOW { self.max_window / 2 } else { self.max_window };
+        let bound = if cutoff > 0 { MAX_SIZE.min(cutoff) } else { MAX_SIZE };
+        let smss = self.smss.max(1);
+        (bound / smss * smss).max(smss)
+    }
 }
 
 /// The buffer at the head of the queue.
@@ -122,6 +138,7 @@ impl WriteQueue {
     #[inline(never)]
     fn cut_ahead(&mut self, nxt: u64, cut: &Cut) {
         self.cut = self.cut.max(nxt);
+        let goal = cut.goal();
         while self.buffers.len() < AHEAD
             && let Some(&write) = self.writes.front()
         {
@@ -133,7 +150,7 @@ impl WriteQueue {
             }
             let start = self.buffers.iter().rev().nth(1).map_or(nxt, |buffer| buffer.end.max(nxt));
             let begun = self.begun;
-            let room = |buffer: &Buffer| cut.goal.saturating_sub(buffer.end - start);
+            let room = |buffer: &Buffer| goal.saturating_sub(buffer.end - start);
             let full = match self.buffers.back_mut().filter(|buffer| !buffer.record && room(buffer) > 0) {
                 Some(buffer) => {
                     buffer.end = write.end.min(buffer.end + room(buffer));
@@ -141,7 +158,7 @@ impl WriteQueue {
                     buffer
                 }
                 None => {
-                    let end = write.end.min(self.cut.saturating_add(cut.goal));
+                    let end = write.end.min(self.cut.saturating_add(goal));
                     self.buffers.push_back(Buffer { end, push: false, record: false });
                     let Some(buffer) = self.buffers.back_mut() else { return };
                     buffer
@@ -196,7 +213,8 @@ impl WriteQueue {
 mod tests {
     use super::*;
 
-    const CUT: Cut = Cut { goal: 4000, max_window: 20_000 };
+    /// Buffers of 4,000 octets.
+    const CUT: Cut = Cut { smss: 4000, max_window: 15_000 };
 
     fn queue(writes: &[u64]) -> WriteQueue {
         let mut queue = WriteQueue::default();
@@ -209,6 +227,17 @@ mod tests {
     /// Ends of the buffers, negative without PSH.
     fn ends(queue: &WriteQueue) -> Vec<i64> {
         queue.buffers.iter().map(|b| if b.push { b.end as i64 } else { -(b.end as i64) }).collect()
+    }
+
+    #[test]
+    fn buffers_are_whole_segments_within_half_of_the_largest_window() {
+        // tcp_xmit_size_goal, Linux 7.2.
+        let of = |max_window, smss| Cut { smss, max_window }.goal();
+        assert_eq!(of(65_535 << 7, 1000), 65_000);
+        assert_eq!(of(32_792, 1000), 16_000);
+        assert_eq!(of(1000, 1460), 1460, "never less than a segment");
+        assert_eq!(of(536, 100), 500, "a tiny window is not halved");
+        assert_eq!(of(0, 1000), 65_000);
     }
 
     #[test]
@@ -231,16 +260,16 @@ mod tests {
 
     #[test]
     fn half_a_window_without_psh_gets_one() {
-        // forced_push, Linux 7.2: more than half of 20,000 octets.
+        // forced_push, Linux 7.2: more than half of 15,000 octets.
         let mut queue = queue(&[30_000]);
         queue.head(0, &CUT);
-        assert_eq!(ends(&queue), [-4000, -8000, 12_000, -16_000, -20_000, 24_000, -28_000, 30_000]);
+        assert_eq!(ends(&queue), [-4000, 8000, -12_000, 16_000, -20_000, 24_000, -28_000, 30_000]);
     }
 
     #[test]
     fn a_buffer_grows_by_the_next() {
         let mut queue = queue(&[1500]);
-        queue.head(0, &Cut { goal: 1000, ..CUT });
+        queue.head(0, &Cut { smss: 1000, max_window: 2000 });
         assert_eq!(ends(&queue), [-1000, 1500]);
         queue.grow(0, 1200);
         assert_eq!(ends(&queue), [-1200, 1500]);
