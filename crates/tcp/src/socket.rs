@@ -278,6 +278,11 @@ impl Hold {
         (self.nodelay, self.cork, self.more) = (nodelay, cork, false);
     }
 
+    /// Lets what is written so far leave.
+    pub(crate) fn urge(&mut self) {
+        self.urged = true;
+    }
+
     /// Notes a write.
     pub(crate) fn on_write(&mut self, more: bool) {
         (self.urged, self.more) = (false, more);

@@ -311,7 +311,7 @@ impl Host {
         self.paced = on;
     }
 
-    /// Sets whether packets of later connections leave in bursts (GSO).
+    /// Sets whether the device takes bursts as one packet (GSO).
     pub const fn set_gso(&mut self, on: bool) {
         self.gso = on;
     }

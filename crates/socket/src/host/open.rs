@@ -8,7 +8,7 @@ use crate::linux::{Side, configure, linux};
 use crate::number::{family, file, shut};
 use crate::socket::{Listener, Options, Socket, Stage};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use narrows_cc::{CongestionControl, Params};
+use narrows_cc::{CongestionControl, ParamValue, Params};
 use narrows_settings::{Config, InitialWindow, Pacing};
 use narrows_tcp::{Connection, State};
 use narrows_units::{Bytes, Instant};
@@ -274,7 +274,6 @@ impl Host {
             (config.recv_buffer, config.autotuning) = (Bytes::new(memory / 2), false);
         }
         config.nagle = false;
-        config.gso = self.gso;
         if self.paced {
             let percent = |name: &str| u32::try_from(self.setup.sysctls.number(name)).unwrap_or(u32::MAX);
             config.pacing =
@@ -283,7 +282,8 @@ impl Host {
         let name = socket.options.congestion.as_deref();
         let name = name.unwrap_or_else(|| self.setup.sysctls.word("tcp_congestion_control"));
         let row = narrows_cc::find(name)?;
-        Some((Arc::new(config), (row.build)(&Params::default())))
+        let profile = row.profile("linux").map(|word| ("profile".to_owned(), ParamValue::Choice(word.to_owned())));
+        Some((Arc::new(config), (row.build)(&Params::new(profile.into_iter().collect()))))
     }
 
     /// Gives a new connection to an address its socket's options.

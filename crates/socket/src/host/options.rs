@@ -118,7 +118,12 @@ impl Host {
         let (state, is_idle) = (socket.state(), matches!(socket.stage, Stage::Idle));
         let options = &mut socket.options;
         match name {
-            tcp::NODELAY => options.nodelay = on,
+            tcp::NODELAY => {
+                options.nodelay = on;
+                if let (true, Some(connection)) = (on, socket.connection_mut()) {
+                    connection.urge();
+                }
+            }
             tcp::CORK => options.cork = on,
             tcp::MAXSEG => options.max_segment = if on { within(number, SEGMENT)? as u16 } else { 0 },
             tcp::KEEPIDLE => options.keep_idle = within(number, 1..=MOST_KEEP)?,

@@ -37,6 +37,14 @@ impl Connection {
         }
     }
 
+    /// Lets what is written so far leave, although Nagle's algorithm or CORK would hold it: `TCP_NODELAY` is set, even
+    /// if it was before (`tcp_sock_set_nodelay`). Poll for segments afterwards.
+    pub fn urge(&mut self) {
+        if let Some(socket) = &mut self.socket {
+            socket.hold.urge();
+        }
+    }
+
     fn apply(&mut self, options: SocketOptions) {
         let Some(socket) = &mut self.socket else { return };
         socket.hold.set(options.nodelay, options.cork);
