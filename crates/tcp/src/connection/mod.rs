@@ -368,6 +368,9 @@ impl Connection {
     fn enter_closed(&mut self) {
         self.state = State::Closed;
         self.timers = Timers::default();
+        if let Some(socket) = &mut self.socket {
+            (socket.keep_alive_at, socket.probe_due) = (None, false);
+        }
         self.recovery.end();
         self.episode.end();
         self.pacer.idle();

@@ -34,7 +34,7 @@ impl Connection {
         let acks = tcp.flags.has(TcpFlags::ACK);
         // Before the first transmission nothing can be acknowledged.
         let sent = self.timers.rto != Instant::NEVER;
-        if acks && (!sent || tcp.ack != self.tx.seq(0)) {
+        if acks && self.socket.is_none() && (!sent || tcp.ack != self.tx.seq(0)) {
             self.reject(segment, tcp);
             return;
         }

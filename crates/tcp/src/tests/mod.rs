@@ -11,6 +11,7 @@ mod ecn;
 mod episodes;
 mod flow_control;
 mod frto;
+mod full;
 mod handshake;
 mod harness;
 mod idle;
