@@ -82,7 +82,8 @@ pub(super) fn udp(path: Path, ip: &IpInfo, length: u16) -> Vec<u8> {
 
 /// Returns the bytes of an ICMP message about a packet that the host sent.
 ///
-/// `quoted` is the way of that packet, and `isn` the host's initial sequence number, to which the quoted one is relative.
+/// `quoted` is the way of that packet, and `isn` the host's initial sequence number, to which the quoted one is
+/// relative.
 pub(super) fn icmp(path: Path, ip: &IpInfo, message: &Icmp, quoted: Path, isn: u32) -> Result<Vec<u8>, String> {
     let is_v6 = path.source.is_ipv6();
     let (kind, code) = icmp::numbers(is_v6, &message.kind, message.code.as_deref())?;

@@ -1,7 +1,7 @@
 //! The executor: carries out a script's events against a host and compares what the host does.
 //!
-//! [`Plan::new`] makes a script ready, [`run`] runs it. A run ends with the first difference, as the original tool does:
-//! what follows it would mostly be a consequence.
+//! [`Plan::new`] makes a script ready, and [`run()`] runs it. A run ends with the first difference, as the original tool
+//! does: what follows it would mostly be a consequence.
 
 mod arguments;
 mod compare;
