@@ -27,6 +27,7 @@ mod option {
     pub(super) const SACK: u64 = 2;
     pub(super) const WSCALE: u64 = 4;
     pub(super) const ECN: u64 = 8;
+    pub(super) const ECN_SEEN: u64 = 16;
     pub(super) const SYN_DATA: u64 = 32;
 }
 
@@ -87,10 +88,15 @@ fn connected(connection: &Connection, socket: &Socket, times: &Times, advertised
         options |= if on { bit } else { 0 };
     }
     let ssthresh = info.ssthresh.map_or(INFINITE, |bytes| (bytes.as_u64() / smss).min(INFINITE));
-    let ce = match connection.accurate_ecn() {
-        Some(ecn) => (ecn.ce_reported.as_u64(), ecn.ce_received.as_u64()),
-        None => (0, stats.ce_received.as_u64()),
+    let ecn = connection.ecn_counters().unwrap_or_default();
+    let ce = match (connection.accurate_ecn(), connection.ecn_counters()) {
+        (_, Some(ecn)) => (u64::from(ecn.delivered_ce), u64::from(ecn.received_ce)),
+        (Some(ecn), None) => (ecn.ce_reported.as_u64(), ecn.ce_received.as_u64()),
+        (None, None) => (0, stats.ce_received.as_u64()),
     };
+    if ecn.seen {
+        options |= option::ECN_SEEN;
+    }
     TcpInfo(vec![
         ("tcpi_state", number(connection.state())),
         ("tcpi_ca_state", ca_state(info.phase)),
@@ -120,6 +126,7 @@ fn connected(connection: &Connection, socket: &Socket, times: &Times, advertised
         ("tcpi_snd_ssthresh", ssthresh),
         ("tcpi_snd_cwnd", info.cwnd.as_u64() / smss),
         ("tcpi_advmss", advertised),
+        ("tcpi_reordering", more.reordering),
         ("tcpi_total_retrans", stats.retransmitted_packets.as_u64()),
         ("tcpi_pacing_rate", info.pacing_rate.map_or(u64::MAX, |rate| rate.as_bps() / 8)),
         ("tcpi_max_pacing_rate", u64::MAX),
@@ -133,6 +140,7 @@ fn connected(connection: &Connection, socket: &Socket, times: &Times, advertised
         ("tcpi_busy_time", times.busy),
         ("tcpi_rwnd_limited", times.window_limited),
         ("tcpi_sndbuf_limited", times.buffer_limited),
+        ("tcpi_delivered", more.delivered),
         ("tcpi_delivered_ce", ce.0),
         ("tcpi_bytes_sent", stats.sent_bytes.as_u64()),
         ("tcpi_bytes_retrans", stats.retransmitted_bytes.as_u64()),
@@ -141,5 +149,11 @@ fn connected(connection: &Connection, socket: &Socket, times: &Times, advertised
         ("tcpi_rcv_wnd", more.receive_window.as_u64()),
         ("tcpi_total_rto", stats.timeouts),
         ("tcpi_received_ce", ce.1),
+        ("tcpi_delivered_e1_bytes", ecn.delivered_bytes[0].into()),
+        ("tcpi_delivered_e0_bytes", ecn.delivered_bytes[1].into()),
+        ("tcpi_delivered_ce_bytes", ecn.delivered_bytes[2].into()),
+        ("tcpi_received_e1_bytes", ecn.received_bytes[0].into()),
+        ("tcpi_received_e0_bytes", ecn.received_bytes[1].into()),
+        ("tcpi_received_ce_bytes", ecn.received_bytes[2].into()),
     ])
 }

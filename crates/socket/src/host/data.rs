@@ -10,6 +10,10 @@ use core::net::SocketAddr;
 use narrows_tcp::{State, WriteFlags};
 use narrows_units::{Bytes, Instant};
 
+/// Bytes of `struct sockaddr_in` and `struct sockaddr_in6`.
+const SOCKADDR_IN: usize = 16;
+const SOCKADDR_IN6: usize = 28;
+
 /// A send under way.
 #[derive(Clone, Debug)]
 pub(super) struct Sending {
@@ -135,7 +139,7 @@ impl Host {
     fn begin_fast_open(&mut self, id: usize, sending: &mut Sending) -> Result<(), Errno> {
         let offers = self.offers_fast_open();
         let Some(socket) = self.socket_mut(id) else { return Err(Errno::EBADF) };
-        if !offers && !socket.deferred {
+        if !socket.deferred && (!offers || sending.to.is_none()) {
             return Err(Errno::EOPNOTSUPP);
         }
         if !socket.deferred {
@@ -308,6 +312,8 @@ impl Socket {
                 error_report(Errno::ENOMSG.number(), report::ORIGIN_TIMESTAMPING, 0, point, key)
             }
         };
+        // The address of who reported the error follows: none.
+        let data = [data, vec![0; if kind == ip::RECVERR { SOCKADDR_IN } else { SOCKADDR_IN6 }]].concat();
         control.push(Control { level, kind, data });
         Answer { value: Ok(0), detail: Detail::Message { flags, control } }
     }

@@ -173,7 +173,7 @@ pub struct Send {
     pub parts: Vec<Payload>,
     /// `MSG_` flags.
     pub flags: i32,
-    /// The destination, which only `MSG_FASTOPEN` uses.
+    /// The destination, which only `MSG_FASTOPEN` uses; `None` also for an address of family `AF_UNSPEC`.
     pub to: Option<SocketAddr>,
 }
 

@@ -173,7 +173,11 @@ impl Host {
     }
 
     fn set_ip_option(&mut self, id: usize, level: i32, name: i32, value: &[u8]) -> Result<(), Errno> {
-        let number = int(value)?;
+        // A single byte will do at this level.
+        let number = match value {
+            [byte, ..] if value.len() < 4 => i64::from(*byte),
+            _ => int(value)?,
+        };
         let Some(socket) = self.socket_mut(id) else { return Err(Errno::EBADF) };
         let options = &mut socket.options;
         match (level, name) {

@@ -49,6 +49,7 @@ impl Host {
         };
         if before.state != state && opens(before.state) && !opens(state) && state != State::Closed {
             socket.memory.expand(mss, segments);
+            socket.chrono.data_received = now;
             wake(0);
         }
         if let Some(errno) = failure {

@@ -3,6 +3,7 @@
 use super::Connection;
 use crate::assist::Agreement;
 use crate::segment::{Segment, flag};
+use crate::stats::State;
 use narrows_units::{Bytes, Duration};
 
 /// Values of Linux's `struct tcp_info` that [`Info`](crate::Info) and [`Stats`](crate::Stats) do not have, in its
@@ -35,6 +36,10 @@ pub struct LinuxInfo {
     pub lost: u64,
     /// Of these, segments whose retransmission is in the network.
     pub retrans: u64,
+    /// Segments delivered to the peer, the SYN included (`tp->delivered`).
+    pub delivered: u64,
+    /// Duplicate ACKs that mean loss, as long as no reordering was seen.
+    pub reordering: u64,
     /// Receive window as advertised last.
     pub receive_window: Bytes,
     /// Largest window that the peer ever offered.
@@ -68,8 +73,17 @@ impl Connection {
             sacked,
             lost,
             retrans,
+            delivered: self.delivered_segments(sacked),
+            reordering: self.config.dupthresh.into(),
             receive_window: Bytes::new(self.rx.offered_window()),
             max_window: Bytes::new(self.tx.max_window()),
         }
+    }
+
+    /// Segments delivered so far, of which `sacked` are still on the board. Data of a SYN and the SYN count as one.
+    fn delivered_segments(&self, sacked: u64) -> u64 {
+        let opening = matches!(self.state, State::Listen | State::SynSent | State::SynReceived);
+        let syn = u64::from(!opening && !self.is_fast_open_pending() && self.syn_data().is_zero());
+        self.tx.board.head_index() + sacked + syn
     }
 }
