@@ -2,8 +2,8 @@
 
 use crate::sysctl::Sysctls;
 use narrows_settings::{
-    Burst, Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RecoveryKind, Reduction,
-    RtoConfig, RtoStyle,
+    Burst, Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RecoveryKind, RecoveryStyle,
+    Reduction, RtoConfig, RtoStyle,
 };
 use narrows_units::{Bytes, Duration};
 
@@ -25,7 +25,9 @@ pub fn linux() -> Config {
             max: Duration::from_secs(120),
             granularity: Duration::from_millis(1),
         },
-        recovery: RecoveryKind::Sack,
+        recovery: RecoveryKind::Rack,
+        recovery_style: RecoveryStyle::Linux,
+        frto: true,
         reduction: Reduction::PrrLinux,
         dupthresh: 3,
         limited_transmit: true,
@@ -73,6 +75,7 @@ pub(crate) fn configure(config: &mut Config, sysctls: &Sysctls, side: Side) {
     config.sack = sysctls.is_on("tcp_sack");
     config.timestamps = sysctls.is_on("tcp_timestamps");
     config.window_scaling = sysctls.is_on("tcp_window_scaling");
+    config.frto = sysctls.is_on("tcp_frto");
     config.dupthresh = u32::try_from(sysctls.number("tcp_reordering")).unwrap_or(3);
     if !sysctls.is_on("tcp_slow_start_after_idle") {
         config.idle_restart = IdleRestart::Off;
