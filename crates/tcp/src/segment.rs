@@ -19,7 +19,7 @@ pub(crate) mod flag {
     pub(crate) const APP_LIMITED: u16 = 32;
     /// Left in the same super-packet as the segment before it, so that it may do so again.
     pub(crate) const JOINED: u16 = 64;
-    /// Has PSH, in a retransmission too.
+    /// Ends a write, and so has PSH, in a retransmission too.
     pub(crate) const PUSH: u16 = 128;
 }
 

@@ -105,13 +105,13 @@ impl Connection {
         let rest = batch.octets - len;
         let last = rest == 0;
         gso.rest = if last { Rest::Nothing } else { Rest::New(Batch { octets: rest, ..batch }) };
-        // Several segments end with PSH in any case, for the receiver's GRO (`__tcp_transmit_skb`).
-        let (push, fin) = (last && (batch.push || !gso.begins), last && batch.fin);
+        // Several segments end with PSH in any case, for the receiver's GRO, but only this time (`__tcp_transmit_skb`).
+        let (pushed, push, fin) = (last && batch.push, last && (batch.push || !gso.begins), last && batch.fin);
         if last && len < smss {
             gso.small_end = start + len + u64::from(fin);
         }
         let mark = |on: bool, mark: u16| if on { mark } else { 0 };
-        let marks = mark(!gso.begins, flag::JOINED) | mark(push, flag::PUSH) | mark(fin, flag::FIN);
+        let marks = mark(!gso.begins, flag::JOINED) | mark(pushed, flag::PUSH) | mark(fin, flag::FIN);
         self.send_new_as(u32::try_from(len).unwrap_or(u32::MAX), (marks, push), next, now, out);
         self.end_part();
     }
@@ -135,7 +135,6 @@ impl Connection {
         {
             // The last of several.
             tcp.flags = tcp.flags.with(TcpFlags::PSH);
-            self.tx.board.push_again(index);
         }
         sent
     }

@@ -239,13 +239,6 @@ impl Scoreboard {
         }
     }
 
-    /// Notes that the segment with this index left with PSH.
-    pub(crate) fn push_again(&mut self, index: u64) {
-        if let Some(segment) = self.get_mut(index) {
-            segment.flags |= flag::PUSH;
-        }
-    }
-
     /// The number of the next transmission.
     #[inline]
     fn next_turn(&mut self) -> u16 {
