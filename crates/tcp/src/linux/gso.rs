@@ -130,7 +130,8 @@ impl Ready {
     /// many octets are a largest super-packet; it is asked last, because it takes the longest.
     #[inline]
     pub(crate) fn deferred(&self, is_full: impl FnOnce(u64) -> bool) -> Option<Deferred> {
-        if self.repairs || self.now.since(self.stamp) > SOON {
+        // Handling a packet takes Linux some time, so exactly a millisecond later is later there.
+        if self.repairs || self.now.since(self.stamp) >= SOON {
             return None;
         }
         let room = self.send_room.min(self.cwnd_room);
@@ -303,8 +304,8 @@ mod tests {
         let us = Duration::from_micros;
         let sends = |what: &str, ready: Ready| assert_eq!(ready.deferred(MOST), None, "{what}");
         sends("in recovery", Ready { repairs: true, ..base });
-        sends("the last burst left over a millisecond ago", Ready { now: base.now + us(1001), ..base });
-        assert!(Ready { now: base.now + us(1000), ..base }.deferred(MOST).is_some(), "a millisecond is not over");
+        sends("the last burst left a millisecond ago", Ready { now: base.now + us(1000), ..base });
+        assert!(Ready { now: base.now + us(999), ..base }.deferred(MOST).is_some(), "a millisecond is not over");
         sends("a full burst fits", Ready { cwnd_room: 8 * SMSS, ..base });
         sends("all of a buffer that others follow fits", Ready { octets: 2 * SMSS, ..base });
         sends("a third of the window is free", Ready { window: 6 * SMSS, ..base });
