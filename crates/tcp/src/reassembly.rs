@@ -98,6 +98,12 @@ impl Reassembly {
         self.ranges.get(at).copied().filter(|r| r.0 <= offset)
     }
 
+    /// The first part of `[from, to)` that is held.
+    pub(crate) fn overlap(&self, from: u64, to: u64) -> Option<(u64, u64)> {
+        let at = self.ranges.partition_point(|r| r.1 <= from);
+        self.ranges.get(at).filter(|r| r.0 < to).map(|r| (r.0.max(from), r.1.min(to)))
+    }
+
     /// Removes the ranges contiguous with data in order up to `next`; returns the new end of data in order.
     pub(crate) fn advance(&mut self, mut next: u64) -> u64 {
         while let Some(&(left, right)) = self.ranges.front()

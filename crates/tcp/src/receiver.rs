@@ -255,8 +255,8 @@ impl Receiver {
         let filled = self.gap;
         self.nxt = end;
         if let Some(waiting) = self.waiting.as_mut().filter(|_| filled) {
-            if sack && let Some(held) = waiting.containing(end - 1) {
-                self.dsack = Some((held.0.max(from), end));
+            if sack && let Some(held) = waiting.overlap(from, end) {
+                self.dsack = Some(held);
             }
             self.nxt = waiting.advance(end);
             self.gap = !waiting.is_empty();
@@ -328,6 +328,20 @@ impl Receiver {
         self.field = None;
         self.ack_now = true;
         Arrival::Duplicate
+    }
+
+    /// The peer's FIN arrived: nothing can wait behind it, and duplicates are reported no more (`tcp_fin`).
+    pub(crate) fn forget_blocks(&mut self) {
+        (self.waiting, self.gap, self.dsack) = (None, false, None);
+    }
+
+    /// Sets the memory of the socket where the window follows Linux; `fixed` is whether it stays as it is.
+    pub(crate) fn set_memory(&mut self, memory: u64, fixed: bool) {
+        let Some(tuning) = self.linux.as_mut().and_then(|linux| linux.tuning.as_mut()) else { return };
+        if let Some(first) = tuning.set_memory(memory, fixed) {
+            let first = self.cap.map_or(first, |cap| first.min(cap.bytes.as_u64()));
+            (self.edge, self.offered, self.promised, self.field) = (first, first, first, None);
+        }
     }
 
     /// Bounds the window that is advertised (`TCP_WINDOW_CLAMP`).

@@ -64,6 +64,10 @@ pub struct SocketOptions {
     pub keep_alive: Option<KeepAlive>,
     /// Longest stay in FIN-WAIT-2 after close (`TCP_LINGER2`, `tcp_fin_timeout`); `None` ends the connection there.
     pub fin_wait: Option<Duration>,
+    /// Memory of the receive buffer at first, `sk_rcvbuf`, where the window follows Linux (`tcp_rmem`, `SO_RCVBUF`).
+    pub receive_memory: Option<Bytes>,
+    /// Whether that memory does not grow (`SO_RCVBUF`).
+    pub fixed_memory: bool,
     /// Largest window that is advertised (`TCP_WINDOW_CLAMP`).
     pub window_clamp: Option<Bytes>,
     /// Retransmissions of a SYN (`TCP_SYNCNT`, `tcp_syn_retries`).
@@ -120,6 +124,8 @@ impl Default for SocketOptions {
             user_timeout: None,
             keep_alive: None,
             fin_wait: Some(Duration::from_secs(60)),
+            receive_memory: None,
+            fixed_memory: false,
             window_clamp: None,
             syn_retries: 6,
             syn_linear_timeouts: 4,

@@ -102,6 +102,7 @@ impl Simulated<'_> {
                 return Err(refused(words, error.to_string()));
             }
         }
+        self.host.obey_sysctls();
         Ok(status(0))
     }
 
@@ -115,6 +116,7 @@ impl Simulated<'_> {
             self.host.sysctls_mut().set(name, value).map_err(|error| refused(words, error.to_string()))?;
             self.saved.extend(before.map(|before| (name.to_owned(), before)));
         }
+        self.host.obey_sysctls();
         Ok(status(0))
     }
 

@@ -199,6 +199,13 @@ impl Host {
         Ok(())
     }
 
+    /// Hands changed sysctls to the connections, as far as Linux looks at them while a connection lasts.
+    pub fn obey_sysctls(&mut self) {
+        for id in 0..self.sockets.len() {
+            self.apply(id);
+        }
+    }
+
     /// Hands a socket's options to its connection.
     fn apply(&mut self, id: usize) {
         let now = self.now;
@@ -236,6 +243,8 @@ impl Host {
                 probes: or(options.keep_count, "tcp_keepalive_probes"),
             }),
             fin_wait,
+            receive_memory: Some(Bytes::new(options.receive_buffer.unwrap_or_else(|| sysctls.triple("tcp_rmem")[1]))),
+            fixed_memory: options.receive_buffer.is_some(),
             window_clamp: (options.window_clamp > 0).then(|| Bytes::new(options.window_clamp.into())),
             syn_retries: options.syn_count.unwrap_or_else(|| number("tcp_syn_retries")),
             syn_linear_timeouts: number("tcp_syn_linear_timeouts"),

@@ -27,6 +27,9 @@ impl Connection {
     /// one header, and the payload of all. All but the last segment have the same size. Call until there is none.
     pub fn poll_burst(&mut self, now: Instant) -> Option<Packet> {
         let mut packet = self.poll_transmit(now)?;
+        if self.is_cut_early() {
+            return Some(packet);
+        }
         let mut part = self.blank();
         while packet.payload_len > 0 && self.continue_burst(now, &mut part) {
             let last = part.tcp().map_or(TcpFlags::NONE, |tcp| tcp.flags);
@@ -36,6 +39,12 @@ impl Connection {
             packet.payload_len += part.payload_len;
         }
         Some(packet)
+    }
+
+    /// Whether the kernel cuts super-packets before a packet socket sees them: devices without GSO for AccECN, as TUN
+    /// devices, get segments.
+    fn is_cut_early(&self) -> bool {
+        self.socket.as_ref().is_some_and(|socket| socket.ecn.is_accurate())
     }
 
     /// A segment with data or FIN, where segments leave together.

@@ -193,6 +193,9 @@ impl Connection {
 
     fn on_fin(&mut self, now: Instant) {
         self.rx.request_ack();
+        if self.socket.is_some() {
+            self.rx.forget_blocks();
+        }
         match self.state {
             State::Established => self.state = State::CloseWait,
             State::FinWait1 => self.state = State::Closing,

@@ -254,7 +254,7 @@ impl Connection {
     }
 
     /// Forgets the buffers of what was withdrawn.
-    fn forget_unsent(&mut self) {
+    pub(super) fn forget_unsent(&mut self) {
         if let Some(gso) = &mut self.gso {
             gso.queue.withdraw(self.tx.nxt, self.tx.end());
             gso.rest = Rest::Nothing;

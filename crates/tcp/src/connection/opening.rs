@@ -130,6 +130,7 @@ impl Connection {
         if self.tx.nxt > acked {
             self.tx.board.ack(self.tx.nxt, |_, _| {});
             self.tx.nxt = acked;
+            self.forget_unsent();
             self.timers.rto = Instant::NEVER;
         }
     }
@@ -259,11 +260,15 @@ impl Connection {
             (flags, ecn, None)
         };
         out.ip.set_ecn(ecn);
+        let headers = if matches!(out.ip, narrows_wire::Ip::V6(_)) { 60 } else { 40 };
+        let by_path = u16::try_from(socket.options.path_mtu.saturating_sub(headers)).unwrap_or(u16::MAX);
         if let Some(tcp) = out.tcp_mut() {
             tcp.flags = tcp.flags.without(TcpFlags::ACE).with(flags);
             if let Some(option) = option {
                 tcp.options.set_accecn(option);
             }
+            // The MSS that is announced follows the path.
+            tcp.options.mss = tcp.options.mss.map(|mss| mss.min(by_path));
         }
     }
 
@@ -287,10 +292,9 @@ impl Connection {
         }
         let path = u64::from(socket.options.path_mtu);
         let header = if matches!(out.ip, narrows_wire::Ip::V6(_)) { 40 } else { 20 };
-        let stamps = if self.config.timestamps { 12 } else { 0 };
         let mss = client.mss.map_or(536, u64::from).min(u64::from(self.config.mss)).min(path - header - 20);
         // Linux leaves room for as many options as a header takes.
-        let room = (mss.saturating_sub(stamps)).saturating_sub(40);
+        let room = mss.saturating_sub(40);
         let len = self.tx.unsent().min(room);
         if len > 0 {
             self.send_with_syn(u32::try_from(len).unwrap_or(u32::MAX), now);

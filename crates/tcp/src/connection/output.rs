@@ -41,6 +41,8 @@ impl Connection {
     #[inline(never)]
     fn report_ecn(&mut self, now: Instant, out: &mut Packet) {
         let srtt = self.rto.srtt();
+        // What is left of a connection without a program has no counters.
+        let small = self.is_orphan() && matches!(self.state, State::TimeWait | State::FinWait2);
         let room = (out.payload_len > 0).then(|| self.smss.saturating_sub(u64::from(out.payload_len)));
         let Some(socket) = self.socket.as_mut().filter(|socket| socket.ecn.is_accurate()) else { return };
         let Some(tcp) = out.tcp_mut() else { return };
@@ -53,6 +55,10 @@ impl Connection {
         let below = |(_, right): (SeqNum, SeqNum)| (right.as_u32().wrapping_sub(tcp.ack.as_u32()) as i32) <= 0;
         let dsack = first.is_some_and(below);
         drop(blocks);
+        if small {
+            out.ip.set_ecn(socket.ecn.codepoint());
+            return;
+        }
         let ecn = socket.ecn.write(tcp, (dsack, room), now, srtt);
         out.ip.set_ecn(ecn);
     }
@@ -132,7 +138,8 @@ impl Connection {
         let ours = Timestamps { val: self.ts.tick(now), ecr: 0 };
         let ts = Some(self.ts.option(now).unwrap_or(ours));
         let mut options = syn_options(&self.config, syn.peer.as_ref(), ts);
-        if answers && self.agreement == Agreement::AccurateEcn && syn.retransmissions == 0 {
+        let ours = self.socket.is_none() && self.agreement == Agreement::AccurateEcn;
+        if answers && ours && syn.retransmissions == 0 {
             options.set_accecn(first_option());
         }
         let flags = TcpFlags::SYN.with(syn.flags).with(if answers { TcpFlags::ACK } else { TcpFlags::NONE });

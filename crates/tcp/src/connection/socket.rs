@@ -47,10 +47,17 @@ impl Connection {
 
     fn apply(&mut self, options: SocketOptions) {
         let Some(socket) = &mut self.socket else { return };
+        let memory = options.receive_memory.filter(|_| {
+            let before = (socket.options.receive_memory, socket.options.fixed_memory);
+            before != (options.receive_memory, options.fixed_memory)
+        });
         socket.hold.set(options.nodelay, options.cork);
         socket.options = options;
         socket.ecn.set(options.ecn);
         self.rx.set_clamp(options.window_clamp);
+        if let Some(memory) = memory {
+            self.rx.set_memory(memory.as_u64(), options.fixed_memory);
+        }
     }
 
     /// Lets our SYN carry a Fast Open option and data; call it before the first poll.
@@ -193,6 +200,12 @@ impl Connection {
         }
         socket.options.path_mtu = mtu;
         if socket.mss_clamp == 0 {
+            if !socket.fast_open.sent.is_zero() {
+                // The SYN with data was too long; it goes again without (`tcp_simple_retransmit`).
+                if let Some(syn) = &mut self.syn {
+                    syn.due = true;
+                }
+            }
             return;
         }
         if self.follow_path_mtu() {

@@ -495,7 +495,16 @@ impl LinuxEcn {
             self.option_with_dsack = dsack;
             self.demand = self.demand.saturating_sub(1);
         }
-        if self.failures & (fail::ACE_SEND | fail::ACE_RECEIVE) == 0 { self.data_codepoint() } else { Ecn::NotEct }
+        self.codepoint()
+    }
+
+    /// The codepoint of segments.
+    pub(crate) fn codepoint(&self) -> Ecn {
+        match (self.failures & (fail::ACE_SEND | fail::ACE_RECEIVE), self.options.ect1) {
+            (0, true) => Ecn::Ect1,
+            (0, false) => Ecn::Ect0,
+            _ => Ecn::NotEct,
+        }
     }
 
     /// How many counters fit beside the other options, perhaps without the last SACK block (`tcp_options_fit_accecn`).
@@ -526,11 +535,6 @@ impl LinuxEcn {
             }
         }
         None
-    }
-
-    /// The codepoint of segments.
-    fn data_codepoint(&self) -> Ecn {
-        if self.options.ect1 { Ecn::Ect1 } else { Ecn::Ect0 }
     }
 
     // The sender.

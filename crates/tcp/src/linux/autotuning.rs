@@ -133,6 +133,22 @@ impl Autotuning {
         }
     }
 
+    /// Sets the memory, `sk_rcvbuf`; `fixed` is whether it grows no more (`SO_RCVBUF`). Returns the window of our SYN if
+    /// that is not sent.
+    pub(crate) fn set_memory(&mut self, memory: u64, fixed: bool) -> Option<u64> {
+        self.memory = if fixed { memory } else { memory.min(self.most) };
+        if fixed {
+            self.most = memory;
+        }
+        if self.unit > 0 {
+            self.clamp = self.clamp.min(self.window_of(self.memory));
+            return None;
+        }
+        self.clamp = half_of(self.memory);
+        self.ssthresh = first_window(self.memory, self.advmss);
+        Some(self.ssthresh)
+    }
+
     /// The window of our SYN, or of our SYN-ACK to a peer that sends segments of up to `segment` bytes.
     pub(crate) fn first_window(&mut self, segment: u64) -> u64 {
         self.ssthresh = first_window(self.memory, segment);
