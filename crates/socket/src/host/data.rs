@@ -112,6 +112,9 @@ impl Host {
                 socket.no_space = true;
                 sending.for_room = true;
                 // What was taken so far leaves before the call sleeps or returns.
+                if let (true, Some(connection)) = (sending.taken > 0, socket.connection_mut()) {
+                    connection.push();
+                }
                 self.push(id);
                 return None;
             };

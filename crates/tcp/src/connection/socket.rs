@@ -45,6 +45,15 @@ impl Connection {
         }
     }
 
+    /// Lets what is written so far leave and end with PSH, because a program waits for room to write the rest
+    /// (`wait_for_space` of `tcp_sendmsg_locked`). Poll for segments afterwards.
+    pub fn push(&mut self) {
+        self.urge();
+        if let Some(gso) = &mut self.gso {
+            gso.queue.push();
+        }
+    }
+
     fn apply(&mut self, options: SocketOptions) {
         let Some(socket) = &mut self.socket else { return };
         let memory = options.receive_memory.filter(|_| {

@@ -111,6 +111,16 @@ impl WriteQueue {
         }
     }
 
+    /// Ends what is written so far with PSH (`tcp_mark_push`).
+    pub(crate) fn push(&mut self) {
+        if let Some(last) = self.writes.back_mut() {
+            last.more = false;
+        } else if let Some(last) = self.buffers.back_mut() {
+            last.push = true;
+            self.pushed = last.end;
+        }
+    }
+
     /// Forgets all that is not sent, because the application withdrew it; the stream now ends at `end`, which is beyond
     /// `nxt` only by the octet of a window probe.
     pub(crate) fn withdraw(&mut self, nxt: u64, end: u64) {
@@ -295,6 +305,18 @@ mod tests {
         assert_eq!(queue.head(0, &CUT).map(|head| head.push), Some(false));
         queue.write(1500, WriteFlags::default());
         assert_eq!(queue.head(0, &CUT).map(|head| (head.octets, head.push)), Some((1500, true)));
+    }
+
+    #[test]
+    fn a_write_that_waits_for_room_is_pushed() {
+        let mut queue = queue(&[]);
+        queue.write(1000, WriteFlags { record: false, more: true });
+        queue.push();
+        assert_eq!(queue.head(0, &CUT).map(|head| head.push), Some(true));
+        queue.write(1500, WriteFlags { record: false, more: true });
+        assert_eq!(queue.head(0, &CUT).map(|head| head.push), Some(false), "more was added");
+        queue.push();
+        assert_eq!(queue.head(0, &CUT).map(|head| head.push), Some(true));
     }
 
     #[test]
