@@ -45,6 +45,8 @@ mod netns;
 mod netstat;
 mod network;
 #[cfg(target_os = "linux")]
+pub mod packetdrill;
+#[cfg(target_os = "linux")]
 mod qdisc;
 #[cfg(target_os = "linux")]
 mod refusals;

@@ -105,6 +105,42 @@ impl Netlink {
         )
     }
 
+    /// Adds an address to a device, and with it the network of `prefix` bits that is behind the device.
+    pub(crate) fn add_network(&self, index: u32, address: IpAddr, prefix: u8) -> Result<(), LiveError> {
+        let mut message = AddressMessage::default();
+        message.header.family = family(address);
+        message.header.prefix_len = prefix;
+        message.header.index = index;
+        message.header.flags = AddressHeaderFlags::Nodad;
+        message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
+        let what = format!("add the address {address}/{prefix}");
+        self.ask(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL, what)
+    }
+
+    /// Adds a route to a network of `prefix` bits, over a device and the gateway behind it.
+    pub(crate) fn add_route_by(
+        &self,
+        index: u32,
+        network: IpAddr,
+        prefix: u8,
+        gateway: IpAddr,
+    ) -> Result<(), LiveError> {
+        let mut route = RouteMessage::default();
+        route.header.address_family = family(network);
+        route.header.destination_prefix_length = prefix;
+        route.header.table = RouteHeader::RT_TABLE_MAIN;
+        route.header.protocol = RouteProtocol::Boot;
+        route.header.scope = RouteScope::Universe;
+        route.header.kind = RouteType::Unicast;
+        route.attributes = vec![
+            RouteAttribute::Destination(RouteAddress::from(network)),
+            RouteAttribute::Gateway(RouteAddress::from(gateway)),
+            RouteAttribute::Oif(index),
+        ];
+        let what = format!("add a route to {network}/{prefix} by {gateway}");
+        self.ask(RouteNetlinkMessage::NewRoute(route), NLM_F_CREATE | NLM_F_EXCL, what)
+    }
+
     /// Adds a route to `destination` (the default route if `None`) over a device, with the source address `source`.
     pub(crate) fn add_route(
         &self,

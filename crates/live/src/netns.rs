@@ -99,7 +99,8 @@ fn on_a_thread<T: Send>(name: &str, work: impl FnOnce() -> T + Send) -> Result<T
     })
 }
 
-fn unavailable(error: nix::Error) -> LiveError {
+/// Returns the error of a namespace that could not be made.
+pub(crate) fn unavailable(error: nix::Error) -> LiveError {
     let (why, remedy) = match error {
         nix::Error::EPERM => {
             ("making network namespaces needs root (CAP_SYS_ADMIN)", "run as root, for example with sudo")

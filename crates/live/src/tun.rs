@@ -47,7 +47,7 @@ impl Tun {
     /// fails.
     pub fn open(config: &TunConfig) -> Result<Self, LiveError> {
         quiet_ipv6(config.address)?;
-        let (fd, index) = device()?;
+        let (fd, index) = device(0)?;
         let netlink = Netlink::open()?;
         netlink.bring_up(index, Some(config.mtu), Some(QUEUE_PACKETS))?;
         netlink.add_address(index, config.address)?;
@@ -64,7 +64,7 @@ impl Tun {
     /// As [`open`](Self::open).
     pub(crate) fn bare(mtu: u32) -> Result<Self, LiveError> {
         quiet_ipv6(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED))?;
-        let (fd, index) = device()?;
+        let (fd, index) = device(0)?;
         Netlink::open()?.bring_up(index, Some(mtu), Some(QUEUE_PACKETS))?;
         Ok(Self { fd, index })
     }
@@ -120,8 +120,9 @@ fn quiet_ipv6(address: IpAddr) -> Result<(), LiveError> {
     set("router_solicitations", "0")
 }
 
-/// Opens the file of a new device in non-blocking mode, and returns it with the device's index.
-fn device() -> Result<(OwnedFd, u32), LiveError> {
+/// Opens the file of a new device in non-blocking mode, and returns it with the device's index. `more` are flags of
+/// `TUNSETIFF` besides `IFF_TUN | IFF_NO_PI`.
+pub(crate) fn device(more: libc::c_int) -> Result<(OwnedFd, u32), LiveError> {
     let flags = OFlag::O_RDWR | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
     let fd = open("/dev/net/tun", flags, Mode::empty()).map_err(unavailable)?;
     // SAFETY: all bytes zero are a valid ifreq.
@@ -129,7 +130,7 @@ fn device() -> Result<(OwnedFd, u32), LiveError> {
     for (to, from) in request.ifr_name.iter_mut().zip(NAME.bytes()) {
         *to = from as libc::c_char;
     }
-    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | more) as libc::c_short;
     // SAFETY: the file is open and the ioctl reads and writes an ifreq, whose name ends in a zero.
     let made = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TUNSETIFF, &raw mut request) };
     nix::Error::result(made).map_err(unavailable)?;
