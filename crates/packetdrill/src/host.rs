@@ -11,6 +11,11 @@ pub trait Host {
     /// Returns the current time by the host's own clock: virtual time, or the kernel's monotonic clock.
     fn now(&self) -> Instant;
 
+    /// Returns the time at which a script begins: now, or after a wait for a moment that suits the host's clock.
+    fn begin(&mut self) -> Instant {
+        self.now()
+    }
+
     /// Lets time pass until `until`, or until something happens, whichever is first.
     ///
     /// Returns `None` once `until` has been reached; then [`Host::now`] is at or after `until`. Happenings come in the

@@ -170,6 +170,10 @@ impl Host for KernelHost {
         clock::now()
     }
 
+    fn begin(&mut self) -> Instant {
+        clock::wait_for_tick()
+    }
+
     fn advance(&mut self, until: Instant) -> Result<Option<Happening>, HostError> {
         let begun = clock::now();
         loop {

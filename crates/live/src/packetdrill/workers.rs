@@ -78,7 +78,16 @@ impl Workers {
         let news = nix::sys::eventfd::EventFd::from_value_and_flags(0, flags)
             .map_err(|error| crate::LiveError::failed("make an event descriptor", error))?;
         let shared = Arc::new(Shared { returned: Mutex::default(), news, kept });
-        Ok(Self { workers: Vec::new(), shared, next: 1 })
+        let mut workers = Self { workers: Vec::new(), shared, next: 1 };
+        // Two calls at a time are rare. A thread that is started during a script would be late: it has to wait for a
+        // processor before it can ask for a real-time class.
+        for _ in 0..2 {
+            workers.start().map_err(|error| crate::LiveError::failed("start a thread", error))?;
+        }
+        while workers.workers.iter().any(|worker| worker.state.thread.load(Ordering::Acquire) == 0) {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        Ok(workers)
     }
 
     /// Begins a call, and waits until it has returned or sleeps.
@@ -133,14 +142,18 @@ impl Workers {
         if let Some(place) = self.workers.iter().position(|worker| !worker.busy) {
             return Ok(place);
         }
+        self.start().map_err(|error| HostError::Failed(format!("cannot start a thread: {error}")))
+    }
+
+    /// Starts a worker, and returns its place.
+    fn start(&mut self) -> std::io::Result<usize> {
         let place = self.workers.len();
         let (calls, to_make) = mpsc::channel();
         let state = Arc::new(State::default());
         let (shared, own) = (Arc::clone(&self.shared), Arc::clone(&state));
         let thread = std::thread::Builder::new()
             .name("packetdrill call".to_owned())
-            .spawn(move || work(place, &to_make, &own, &shared))
-            .map_err(|error| HostError::Failed(format!("cannot start a thread: {error}")))?;
+            .spawn(move || work(place, &to_make, &own, &shared))?;
         self.workers.push(Worker { calls, state, thread, busy: false });
         Ok(place)
     }

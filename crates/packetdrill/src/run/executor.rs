@@ -167,7 +167,7 @@ impl<'a> Executor<'a> {
             self.command(command)?;
         }
         self.initialised = true;
-        self.start = self.host.now();
+        self.start = self.host.begin();
         Ok(())
     }
 
