@@ -2,12 +2,8 @@
 
 use narrows_units::{Duration, Instant};
 
-/// Longest wait for the start of a tick: one of a kernel with `CONFIG_HZ=100`, twice.
-const LONGEST_TICK: Duration = Duration::from_millis(20);
-
-/// How far into a tick a script starts. A start at the edge of a tick would make the kernel's times in ticks differ by
-/// one from run to run.
-const INTO_TICK: Duration = Duration::from_micros(250);
+/// Longest tick (`CONFIG_HZ=100`).
+const LONGEST_TICK: Duration = Duration::from_millis(10);
 
 /// Returns the time by `CLOCK_REALTIME`.
 pub(super) fn now() -> Instant {
@@ -19,16 +15,24 @@ pub(super) const fn instant(time: libc::timespec) -> Instant {
     Instant::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Waits until shortly after the start of a tick (`jiffies`) of the kernel, and returns the time then.
+/// Waits until the middle of a tick (`jiffies`) of the kernel, and returns the time then.
+///
+/// Timers of TCP end with a tick. A timer set at the begin of a tick, for a time that scripts count in whole
+/// milliseconds, is late by up to a tick; set in the middle, it is half a tick early or late at most.
 pub(super) fn wait_for_tick() -> Instant {
-    let begun = now();
     // The coarse clock is set at each tick.
+    let mut resolution = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `resolution` is a valid timespec to write to.
+    unsafe { libc::clock_getres(libc::CLOCK_REALTIME_COARSE, &raw mut resolution) };
+    let tick = instant(resolution).since(Instant::ZERO).min(LONGEST_TICK);
+    let begun = now();
     let before = read(libc::CLOCK_REALTIME_COARSE);
-    while read(libc::CLOCK_REALTIME_COARSE) == before && now().since(begun) < LONGEST_TICK {
+    // A tick may be missed where a processor that sleeps sets the clock.
+    while read(libc::CLOCK_REALTIME_COARSE) == before && now().since(begun) < tick.mul_f64(2.0) {
         std::hint::spin_loop();
     }
-    let tick = now();
-    while now().since(tick) < INTO_TICK {
+    let middle = now() + tick.mul_f64(0.5);
+    while now() < middle {
         std::hint::spin_loop();
     }
     now()

@@ -36,8 +36,7 @@ impl Default {
         let failed = |error| LiveError::failed("provide net.ipv4.tcp_congestion_control", error);
         let sysctl = OpenOptions::new().read(true).write(true).open(SYSCTL).map_err(failed)?;
         let name = crate::sysctl("ipv4/tcp_congestion_control").unwrap_or_default();
-        let mut stand_in =
-            OpenOptions::new().read(true).write(true).create_new(true).open(STAND_IN).map_err(failed)?;
+        let mut stand_in = OpenOptions::new().read(true).write(true).create_new(true).open(STAND_IN).map_err(failed)?;
         writeln!(stand_in, "{name}").map_err(failed)?;
         mount_at(Some(Path::new(STAND_IN)), Path::new(SYSCTL), None, MsFlags::MS_BIND)?;
         std::fs::remove_file(STAND_IN).map_err(failed)?;

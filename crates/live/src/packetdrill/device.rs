@@ -71,7 +71,12 @@ impl Device {
         let mtu = if options.mtu == 0 { DEFAULT_MTU } else { options.mtu };
         netlink.bring_up(index, Some(mtu), None)?;
         netlink.add_network(index, options.local, options.prefix)?;
-        netlink.add_route_by(index, network(options.remote, options.remote_prefix), options.remote_prefix, options.gateway)?;
+        netlink.add_route_by(
+            index,
+            network(options.remote, options.remote_prefix),
+            options.remote_prefix,
+            options.gateway,
+        )?;
         let tap = tap(index).map_err(|error| LiveError::failed("open a packet socket", error))?;
         Ok(Self { tun, tap, mss: options.mss, buffer: vec![0; LONGEST_PACKET] })
     }

@@ -104,7 +104,8 @@ const DCTCP: &[Field] = &[
 ];
 
 /// `struct tcpvegas_info`.
-const VEGAS: &[Field] = &[("tcpv_enabled", 0, 32), ("tcpv_rttcnt", 32, 32), ("tcpv_rtt", 64, 32), ("tcpv_minrtt", 96, 32)];
+const VEGAS: &[Field] =
+    &[("tcpv_enabled", 0, 32), ("tcpv_rttcnt", 32, 32), ("tcpv_rtt", 64, 32), ("tcpv_minrtt", 96, 32)];
 
 /// The values of `SO_MEMINFO` (`include/uapi/linux/sock_diag.h`).
 const MEMORY: &[Field] = &[
@@ -155,7 +156,8 @@ fn option(socket: RawFd, level: libc::c_int, name: libc::c_int) -> io::Result<Ve
 
 /// Appends the fields that the kernel has filled.
 fn append(fields: &mut Vec<(&'static str, u64)>, layout: &[Field], bytes: &[u8]) {
-    fields.extend(layout.iter().filter_map(|&(name, begin, width)| bits(bytes, begin, width).map(|value| (name, value))));
+    fields
+        .extend(layout.iter().filter_map(|&(name, begin, width)| bits(bytes, begin, width).map(|value| (name, value))));
 }
 
 /// Reads a field; `None` if the structure is too short for it. Bit fields begin at the low bit of a byte, as compilers

@@ -97,7 +97,10 @@ impl Workers {
         self.next += 1;
         let worker = &mut self.workers[index];
         worker.busy = true;
-        worker.calls.send((number, call)).map_err(|_| HostError::Failed("a thread for system calls ended".to_owned()))?;
+        worker
+            .calls
+            .send((number, call))
+            .map_err(|_| HostError::Failed("a thread for system calls ended".to_owned()))?;
         let state = Arc::clone(&worker.state);
         loop {
             for _ in 0..LOOKS {
