@@ -268,6 +268,7 @@ fn controls(message: &libc::msghdr) -> Vec<Control> {
         let mut next = libc::CMSG_FIRSTHDR(message);
         while let Some(header) = next.as_ref() {
             let data = libc::CMSG_DATA(next);
+            #[allow(clippy::unnecessary_cast, reason = "musl has another type here")]
             let length = (header.cmsg_len as usize).saturating_sub(data as usize - next as usize);
             controls.push(Control {
                 level: header.cmsg_level,
