@@ -1,6 +1,7 @@
 //! The shell of a script: command lines run in the script's namespaces, one after the other.
 //!
-//! One `sh` reads command lines from a pipe and runs each in a `sh -c` of its own. It is the first process of a process
+//! One `sh` reads command lines from a pipe and runs each in a shell of its own: `bash` where there is one, since suites
+//! use its `&>`, else `sh`. It is the first process of a process
 //! namespace, so its end ends whatever the commands left running, and the kernel kills it when the thread that started
 //! it ends. Commands see its identifier, 1, as `$PPID`, and as `PACKETDRILL_PID`: helper scripts keep files under it
 //! (`/tmp/sysctl_restore_${PPID}.sh`).
@@ -12,6 +13,7 @@ use nix::sched::{CloneFlags, unshare};
 use std::io::{PipeReader, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
@@ -72,7 +74,8 @@ impl Shell {
     pub(super) fn run(&mut self, command: &str) -> Result<ShellResult, HostError> {
         let gone = |what: &str| HostError::Failed(format!("the shell of the script has ended {what} `{command}`"));
         let quoted = command.replace('\'', r"'\''");
-        let line = format!("/bin/sh -c '{quoted}' </dev/null; printf '\\n{MARK}%d\\n' $?\n");
+        let shell = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
+        let line = format!("{shell} -c '{quoted}' </dev/null; printf '\\n{MARK}%d\\n' $?\n");
         let input = self.input.as_mut().ok_or_else(|| gone("before"))?;
         input.write_all(line.as_bytes()).map_err(|_| gone("before"))?;
         let (status, output) = self.result(command)?.ok_or_else(|| gone("at"))?;
