@@ -90,7 +90,7 @@ fn value(host: &mut KernelHost, call: &SystemCall) -> i64 {
 /// The next packet, or the next return of a call.
 fn next(host: &mut KernelHost) -> Happening {
     let until = host.now() + PATIENCE;
-    host.advance(until).unwrap().expect("something happens")
+    host.advance(until).unwrap().unwrap_or_else(|| panic!("nothing happens"))
 }
 
 fn next_sent(host: &mut KernelHost, options: &Options) -> (Instant, TcpRepr, usize) {
