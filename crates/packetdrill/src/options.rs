@@ -191,8 +191,8 @@ impl Options {
             "local_ip" => self.local = address()?,
             "gateway_ip" => self.gateway = address()?,
             "remote_ip" => {
-                (self.remote, self.remote_prefix) = prefixed(value, self.remote_prefix)
-                    .ok_or_else(|| problem(file, option, "an IP address, perhaps with /PREFIX"))?
+                (self.remote, self.remote_prefix) =
+                    prefixed(value).ok_or_else(|| problem(file, option, "an IP address, perhaps with /PREFIX"))?
             }
             "netmask_ip" => {
                 self.prefix = value
@@ -286,12 +286,13 @@ fn in_range<T: std::str::FromStr + PartialOrd>(value: &str, least: T, most: T) -
     value.parse().ok().filter(|value| (least..=most).contains(value))
 }
 
-/// Reads `ADDRESS` or `ADDRESS/PREFIX`.
-fn prefixed(value: &str, default: u8) -> Option<(IpAddr, u8)> {
+/// Reads `ADDRESS` or `ADDRESS/PREFIX`. An address alone has its full length as prefix, as in the original tool: scripts
+/// change the route to it.
+fn prefixed(value: &str) -> Option<(IpAddr, u8)> {
     let (address, prefix) = value.split_once('/').unwrap_or((value, ""));
     let address: IpAddr = address.parse().ok()?;
     let longest = if address.is_ipv6() { 128 } else { 32 };
-    let prefix = if prefix.is_empty() { default } else { prefix.parse().ok().filter(|prefix| *prefix <= longest)? };
+    let prefix = if prefix.is_empty() { longest } else { prefix.parse().ok().filter(|prefix| *prefix <= longest)? };
     Some((address, prefix))
 }
 
