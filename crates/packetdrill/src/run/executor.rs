@@ -567,6 +567,7 @@ impl<'a> Executor<'a> {
             None => None,
         };
         let at = self.elapsed();
+        self.step(at, self.line, "%{ }%".to_owned());
         self.code.push(Code { line: self.line, at, text: text.to_owned(), info });
         Ok(())
     }

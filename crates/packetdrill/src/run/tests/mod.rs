@@ -1,6 +1,7 @@
 //! Tests of the executor against a fake host.
 
 mod calls;
+mod chaos;
 mod fake;
 mod packets;
 mod times;

@@ -10,6 +10,9 @@ use crate::syntax::{
 /// Most bytes of TCP options: the header has at most 60.
 const MAX_OPTION_BYTES: usize = 40;
 
+/// Bytes of the headers of IPv4 and TCP without options.
+const HEADERS: usize = 40;
+
 impl Builder<'_> {
     pub(super) fn packet(&self, node: Node<'_>) -> Result<Packet, ScriptError> {
         let at = node.as_span().start();
@@ -94,6 +97,13 @@ impl Builder<'_> {
                 Rule::tcp_options => segment.options = self.tcp_options(part, direction)?,
                 _ => {}
             }
+        }
+        let options = match &segment.options {
+            TcpOptions::List(list) => list.iter().map(TcpOption::wire_length).sum(),
+            TcpOptions::Any => 0,
+        };
+        if segment.length as usize + HEADERS + options > usize::from(u16::MAX) {
+            return Err(self.error_at(at, "the packet is longer than 65535 bytes with its headers"));
         }
         if direction == Direction::Inbound && segment.window.is_none() {
             return Err(self.error_at(at, "a packet to the host needs its window (`win`)"));
