@@ -37,6 +37,8 @@ pub(crate) struct Memory {
     una: u64,
     sent: u64,
     written: u64,
+    /// End of what was written when half a window was complete last (`pushed_seq`).
+    pushed: u64,
     /// `sk_sndbuf`.
     limit: u64,
     /// Whether `SO_SNDBUF` fixed the limit.
@@ -58,7 +60,7 @@ impl Memory {
     /// An empty queue; `wmem` is `tcp_wmem`.
     pub(crate) fn new(wmem: [u64; 3]) -> Self {
         let [_, limit, most] = wmem;
-        Self { buffers: VecDeque::new(), unsent: 0, una: 0, sent: 0, written: 0, limit, fixed: false, most }
+        Self { buffers: VecDeque::new(), unsent: 0, una: 0, sent: 0, written: 0, pushed: 0, limit, fixed: false, most }
     }
 
     /// `sk_sndbuf`.
@@ -142,6 +144,15 @@ impl Memory {
     /// Whether the last buffer is the first of which nothing was sent (`skb == tcp_send_head`).
     pub(crate) fn last_is_first(&self) -> bool {
         self.unsent + 1 == self.buffers.len()
+    }
+
+    /// Whether more than half of the peer's largest window was written since this was true last (`forced_push`).
+    pub(crate) fn is_half_a_window_unpushed(&mut self, max_window: u64) -> bool {
+        let is = self.written > self.pushed + max_window / 2;
+        if is {
+            self.pushed = self.written;
+        }
+        is
     }
 
     /// Follows the connection: all before `sent` was sent, all before `una` is acknowledged.

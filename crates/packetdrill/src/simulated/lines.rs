@@ -126,6 +126,10 @@ fn after_redirection(chars: &[char], mut i: usize) -> usize {
     while at(i).is_some_and(|c| matches!(c, '&' | '>' | '<') || c.is_ascii_digit()) {
         i += 1;
     }
+    if i > 0 && at(i - 1).is_some_and(|c| c.is_ascii_digit()) {
+        // To another descriptor: `2>&1`.
+        return i;
+    }
     while at(i).is_some_and(|c| c == ' ') {
         i += 1;
     }

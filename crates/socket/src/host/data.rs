@@ -95,6 +95,8 @@ impl Host {
             return Some(Answer::error(Errno::EFAULT));
         }
         let zero_copy = sending.flags & msg::ZEROCOPY != 0 && socket.options.zero_copy && sending.wanted > 0;
+        // Taken into buffers, and not handed to the connection yet.
+        let mut waits = 0;
         loop {
             let Some(socket) = self.socket_mut(id) else { return Some(Answer::error(Errno::EBADF)) };
             if socket.error.is_some() || socket.shut_write {
@@ -107,34 +109,42 @@ impl Host {
             let lowat = socket.lowat(sysctl_lowat);
             let Some(connection) = socket.connection() else { return Some(Answer::error(Errno::EPIPE)) };
             let mss = connection.info().smss.as_u64();
-            let goal = size_goal(mss, connection.linux_info().max_window.as_u64());
+            let max_window = connection.linux_info().max_window.as_u64();
+            let goal = size_goal(mss, max_window);
             let Some((took, full)) = socket.memory.append(left, goal, lowat, zero_copy) else {
                 socket.no_space = true;
                 sending.for_room = true;
                 // What was taken so far leaves before the call sleeps or returns.
+                write(socket, waits, WriteFlags::default());
                 if let (true, Some(connection)) = (sending.taken > 0, socket.connection_mut()) {
                     connection.push();
                 }
-                self.push(id);
+                self.pump(id);
                 return None;
             };
             sending.taken += took;
             let done = sending.taken == sending.wanted;
-            let more = !done || sending.flags & msg::MORE != 0;
-            let end_of_record = done && sending.flags & msg::EOR != 0;
-            if end_of_record {
-                socket.memory.close_last();
-            }
-            let first = socket.memory.last_is_first();
-            write(socket, took, more, end_of_record);
-            if full && !done && first {
-                self.push(id);
+            waits += took;
+            if done {
+                let record = sending.flags & msg::EOR != 0;
+                if record {
+                    socket.memory.close_last();
+                }
+                write(socket, waits, WriteFlags { record, more: sending.flags & msg::MORE != 0 });
+            } else if full {
+                // A full buffer leaves at once if it is the next to leave, or half of the window was written since the
+                // last push.
+                let first = socket.memory.last_is_first();
+                if first || socket.memory.is_half_a_window_unpushed(max_window) {
+                    write(socket, core::mem::take(&mut waits), WriteFlags { record: false, more: true });
+                    self.pump(id);
+                }
             }
         }
         if let Some(socket) = self.socket_mut(id) {
             socket.watch(sending, zero_copy);
         }
-        self.push(id);
+        self.pump(id);
         Some(Answer::value(sending.taken as i64))
     }
 
@@ -165,11 +175,6 @@ impl Host {
         sending.opened = true;
         sending.taken = self.open_with_data(id, to, sending.wanted)?;
         Ok(())
-    }
-
-    /// Lets what was written leave.
-    fn push(&mut self, id: usize) {
-        self.pump(id);
     }
 
     /// `read`, `recv`, `recvfrom`, `recvmsg` and their like.
@@ -222,9 +227,11 @@ impl Host {
 }
 
 /// Hands written bytes to the connection.
-fn write(socket: &mut Socket, bytes: u64, more: bool, end_of_record: bool) {
-    if let Some(connection) = socket.connection_mut() {
-        connection.write_with(Bytes::new(bytes), WriteFlags { record: end_of_record, more });
+fn write(socket: &mut Socket, bytes: u64, flags: WriteFlags) {
+    if bytes > 0
+        && let Some(connection) = socket.connection_mut()
+    {
+        connection.write_with(Bytes::new(bytes), flags);
     }
 }
 

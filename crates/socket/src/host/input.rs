@@ -184,7 +184,10 @@ impl Host {
         };
         let (Some(meaning), Some(socket)) = (meaning, self.socket_mut(id)) else { return };
         if let Some(connection) = socket.connection_mut() {
-            connection.on_icmp(meaning, message.seq, now);
+            let current = connection.on_icmp(meaning, message.seq, now);
+            if !current {
+                self.count("TcpExtOutOfWindowIcmps");
+            }
         }
         self.pump(id);
         self.wake_waiting();

@@ -448,6 +448,11 @@ impl Host {
         text
     }
 
+    /// Counts an event by the name that `nstat` shows.
+    fn count(&mut self, name: &'static str) {
+        *self.counters.entry(name).or_default() += 1;
+    }
+
     /// Counters by the names that `nstat` shows, over all connections so far.
     #[must_use]
     pub fn counters(&self) -> BTreeMap<&'static str, u64> {

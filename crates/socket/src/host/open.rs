@@ -1,6 +1,5 @@
 //! Calls that open and close: `socket`, `bind`, `listen`, `accept`, `connect`, `shutdown`, `close`.
 
-use super::output::opens;
 use super::waiting::Call;
 use super::{Answer, Detail, FIRST_PORT, File, Host, Progress};
 use crate::errno::Errno;
@@ -380,13 +379,14 @@ impl Host {
             .filter(|(_, socket)| socket.as_ref().is_some_and(|socket| socket.parent == Some(listener)))
             .map(|(id, _)| id)
             .collect();
+        let now = self.now;
         for id in children {
             let Some(socket) = self.socket_mut(id) else { continue };
             socket.parent = None;
-            if !opens(socket.state())
+            if !socket.is_opening()
                 && let Some(connection) = socket.connection_mut()
             {
-                connection.abort();
+                connection.release(true, now);
                 self.pump(id);
             }
             self.forget(id);

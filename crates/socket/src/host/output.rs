@@ -5,7 +5,7 @@ use crate::chrono::Limit;
 use crate::errno::Errno;
 use crate::number::{event, report};
 use crate::socket::{Report, Seen, Socket, Stage};
-use narrows_tcp::{Connection, Failure, Info, State};
+use narrows_tcp::{Connection, Failure, Info, LinuxEcnMode, State};
 use narrows_units::Instant;
 
 impl Host {
@@ -14,7 +14,10 @@ impl Host {
         let now = self.now;
         if let Some(connection) = self.sockets.get_mut(id).and_then(Option::as_mut).and_then(Socket::connection_mut) {
             // Without GSO at the device the kernel cuts the same bursts before a packet socket sees them.
-            let next = if self.gso { Connection::poll_burst } else { Connection::poll_transmit };
+            // A device takes none with AccECN (`NETIF_F_GSO_ACCECN`).
+            let accurate = connection.ecn_counters().is_some_and(|ecn| ecn.mode == LinuxEcnMode::Accurate);
+            let whole = self.gso && !accurate;
+            let next = if whole { Connection::poll_burst } else { Connection::poll_transmit };
             while let Some(packet) = next(connection, now) {
                 self.events.push_back(Event::Sent { at: now, packet });
             }
