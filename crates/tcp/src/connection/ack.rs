@@ -57,6 +57,7 @@ impl Connection {
             return false;
         }
         if ack < self.tx.una as i64 {
+            self.on_overtaken_ack(tcp, now);
             return true;
         }
         let ack = ack as u64;
@@ -83,6 +84,14 @@ impl Connection {
     #[inline]
     fn is_news_of_the_past(&self, tcp: &TcpRepr) -> bool {
         self.recovery.awaits_ack() || (self.recovery.is_timed() && !tcp.options.sack.is_empty())
+    }
+
+    /// Handles an ACK that others have overtaken: at a full end its SACK blocks count (`tcp_ack`, `old_ack`).
+    #[cold]
+    fn on_overtaken_ack(&mut self, tcp: &TcpRepr, now: Instant) {
+        if self.socket.is_some() && self.sack && !tcp.options.sack.is_empty() && !self.tx.board.is_empty() {
+            self.digest(tcp, self.tx.una, 0, false, None, now);
+        }
     }
 
     /// Counts ACKs that acknowledge nothing new.

@@ -2,6 +2,7 @@
 
 use super::Connection;
 use crate::ecn::{Feedback, Mode};
+use crate::linux::OwnPath;
 use crate::receiver::Arrival;
 use crate::stats::State;
 use narrows_units::{Instant, Packets};
@@ -192,9 +193,14 @@ impl Connection {
     }
 
     fn on_fin(&mut self, now: Instant) {
-        self.rx.request_ack();
-        if self.socket.is_some() {
+        let own = OwnPath { srtt: self.rto.srtt(), rto: self.rto.current() };
+        if self.socket.is_none() {
+            self.rx.request_ack();
+        } else {
             self.rx.forget_blocks();
+            if self.state != State::Established || !self.rx.delay_ack_of_fin(&own, now) {
+                self.rx.request_ack();
+            }
         }
         match self.state {
             State::Established => self.state = State::CloseWait,

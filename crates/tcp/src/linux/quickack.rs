@@ -84,6 +84,11 @@ impl QuickAck {
         self.scheduled = true;
     }
 
+    /// The peer's FIN arrived: the program will probably answer by closing (`tcp_fin`).
+    pub(crate) fn on_fin(&mut self) {
+        (self.scheduled, self.pingpong) = (true, true);
+    }
+
     /// Takes what a segment shows about the peer's application.
     pub(crate) fn on_push(&mut self, note: Note) {
         match note {

@@ -117,6 +117,27 @@ impl Receiver {
         }
     }
 
+    /// Lets the ACK of the peer's FIN, which has just arrived, wait like that of data, so that our own FIN may carry it
+    /// (`tcp_fin`, `__tcp_ack_snd_check`). Returns whether Linux's rules decide that.
+    pub(crate) fn delay_ack_of_fin(&mut self, own: &OwnPath, now: Instant) -> bool {
+        let Some(mut linux) = self.linux.take() else { return false };
+        let several = self.nxt - self.acked > u64::from(self.every - 1) * linux.mss.bytes();
+        let waits = match &mut linux.quick {
+            Some(quick) if !several && !self.has_blocks() => {
+                quick.on_fin();
+                self.ack_now = false;
+                match quick.delay(self.ack_at, own.srtt, now) {
+                    Due::At(deadline) if deadline > now => self.ack_at = deadline,
+                    _ => self.ack_now = true,
+                }
+                true
+            }
+            _ => false,
+        };
+        self.linux = Some(linux);
+        waits
+    }
+
     /// Makes an ACK due after the application has read by hand: for data that waits for one, or for a window that has
     /// doubled. Returns whether Linux's rules decide that.
     pub(super) fn on_read_as_linux(&mut self) -> bool {

@@ -12,6 +12,7 @@ mod episodes;
 mod flow_control;
 mod frto;
 mod full;
+mod full_acks;
 mod handshake;
 mod harness;
 mod idle;
