@@ -1,5 +1,9 @@
 //! Runs packetdrill scripts on the simulated host:
-//! `cargo run -p narrows-packetdrill --example drill -- [--verbose] [--code] [--NAME=VALUE ..] [-D WORD=TEXT ..] FILE|DIR..`
+//!
+//! ```text
+//! cargo run -p narrows-packetdrill --example drill -- [--verbose] [--code] [--NAME=VALUE ..] [-D WORD=TEXT ..]
+//!     FILE|DIR..
+//! ```
 //!
 //! Prints a line for each script, `matched` or why it did not, then the counts. `--verbose` adds the mismatch and the
 //! steps. `--code` adds the code of `%{ }%` with the values that it sees, a line each, separated by tabs: it is not

@@ -286,8 +286,8 @@ fn in_range<T: std::str::FromStr + PartialOrd>(value: &str, least: T, most: T) -
     value.parse().ok().filter(|value| (least..=most).contains(value))
 }
 
-/// Reads `ADDRESS` or `ADDRESS/PREFIX`. An address alone has its full length as prefix, as in the original tool: scripts
-/// change the route to it.
+/// Reads `ADDRESS` or `ADDRESS/PREFIX`. An address alone has its full length as prefix, as in the original tool:
+/// scripts change the route to it.
 fn prefixed(value: &str) -> Option<(IpAddr, u8)> {
     let (address, prefix) = value.split_once('/').unwrap_or((value, ""));
     let address: IpAddr = address.parse().ok()?;

@@ -1,9 +1,10 @@
 //! The executor: carries out a script's events against a host and compares what the host does.
 //!
-//! [`Plan::new`] makes a script ready, and [`run()`] runs it. A run ends with the first difference, as the original tool
-//! does: what follows it would mostly be a consequence.
+//! [`Plan::new`] makes a script ready, and [`run()`] runs it. A run ends with the first difference, as the original
+//! tool does: what follows it would mostly be a consequence.
 
 mod arguments;
+mod calls;
 mod compare;
 mod connection;
 mod emit;

@@ -2,7 +2,7 @@
 
 use super::compare::{Context, differences, in_script_terms};
 use super::connection::{Connection, Phase};
-use super::emit::{self, TcpHeader};
+use super::emit::{self, Path, TcpHeader};
 use super::executor::{Executor, Stop, patience};
 use super::observe::{Observed, ObservedBody};
 use super::outcome::Difference;
@@ -12,6 +12,9 @@ use crate::syntax::{Body, Direction, IpInfo, Packet, Segment, TcpOption, TcpOpti
 use narrows_units::Instant;
 use narrows_wire::TcpFlags;
 use std::net::SocketAddr;
+
+/// The first port of the other end of passive connections; each further connection takes the next.
+pub(super) const FIRST_EPHEMERAL: u16 = 49_152;
 
 impl Executor<'_> {
     // Which connection
@@ -48,6 +51,32 @@ impl Executor<'_> {
         self.connections.get_mut(index).ok_or_else(|| Stop::Script("the connection is gone".to_owned()))
     }
 
+    /// Makes the connection that an inbound packet for a listener begins, and tests it from now on.
+    fn passive(&mut self, remote_isn: u32) -> usize {
+        let options = &self.plan.options;
+        let remote = SocketAddr::new(options.remote, self.next_port);
+        self.next_port = self.next_port.checked_add(1).unwrap_or(FIRST_EPHEMERAL);
+        self.connections.push(Connection {
+            phase: Phase::SynReceived,
+            protocol: symbols::IPPROTO_TCP,
+            local: Some(SocketAddr::new(options.local, options.bind_port)),
+            remote: Some(remote),
+            remote_isn,
+            ..Connection::default()
+        });
+        let index = self.connections.len() - 1;
+        self.under_test = Some(index);
+        index
+    }
+
+    /// Notes the host's address and initial sequence number, which its first packet tells.
+    fn learn_local(&mut self, index: usize, path: Path, isn: u32) {
+        if let Some(connection) = self.connections.get_mut(index) {
+            connection.local = Some(path.source);
+            connection.local_isn = isn;
+        }
+    }
+
     // Inbound
 
     pub(super) fn inject(&mut self, packet: &Packet) -> Result<(), Stop> {
@@ -77,12 +106,12 @@ impl Executor<'_> {
         Ok(self.host.inject(&bytes)?)
     }
 
-    fn inbound_path(&mut self, index: usize) -> Result<emit::Path, Stop> {
+    fn inbound_path(&mut self, index: usize) -> Result<Path, Stop> {
         let options = &self.plan.options;
         let (local, remote) =
             (SocketAddr::new(options.local, options.bind_port), SocketAddr::new(options.remote, options.connect_port));
         let connection = self.connection(index)?;
-        Ok(emit::Path { source: connection.remote.unwrap_or(remote), destination: connection.local.unwrap_or(local) })
+        Ok(Path { source: connection.remote.unwrap_or(remote), destination: connection.local.unwrap_or(local) })
     }
 
     fn inbound_tcp(&mut self, index: usize, ip: &IpInfo, segment: &Segment, scaled: bool) -> Result<Vec<u8>, Stop> {
