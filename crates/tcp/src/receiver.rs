@@ -41,6 +41,8 @@ pub(crate) struct Receiver {
     waiting: Option<Box<Reassembly>>,
     /// Whether any data waits beyond a gap.
     gap: bool,
+    /// Whether acceptable segments are taken whole, as Linux does, even if they end beyond the window.
+    whole: bool,
     shift: u8,
     auto_read: bool,
     ack_now: bool,
@@ -89,6 +91,7 @@ impl Receiver {
             fin: MaybeOffset::NONE,
             waiting: None,
             gap: false,
+            whole: false,
             buffer,
             read: 0,
             auto_read: true,
@@ -231,10 +234,11 @@ impl Receiver {
 
     fn on_data_slow(&mut self, offset: i64, len: u64, fin: bool, sack: bool, now: Instant) -> Arrival {
         let stop = (offset + len as i64).max(0) as u64;
-        if fin && stop < self.edge && self.fin.get().is_none() {
+        if fin && (stop < self.edge || self.whole) && self.fin.get().is_none() {
             self.fin = MaybeOffset::at(stop);
         }
-        let last = self.fin.get().map_or(self.edge, |f| self.edge.min(f + 1));
+        let most = if self.whole { u64::MAX } else { self.edge };
+        let last = self.fin.get().map_or(most, |f| most.min(f + 1));
         let end = (stop + u64::from(fin)).min(last);
         let start = offset.max(0) as u64;
         if sack && start < self.nxt && start < end {
@@ -309,9 +313,9 @@ impl Receiver {
         self.ack_at
     }
 
-    /// The farthest right edge of the window ever advertised, as an offset.
+    /// The farthest right edge of the window ever advertised, as an offset, or RCV.NXT if a segment went beyond it.
     pub(crate) fn limit(&self) -> u64 {
-        self.edge
+        self.edge.max(self.nxt)
     }
 
     /// The end of the highest data that waits behind a gap.
@@ -333,6 +337,18 @@ impl Receiver {
     /// The peer's FIN arrived: nothing can wait behind it, and duplicates are reported no more (`tcp_fin`).
     pub(crate) fn forget_blocks(&mut self) {
         (self.waiting, self.gap, self.dsack) = (None, false, None);
+    }
+
+    /// Takes acceptable segments whole from now on.
+    pub(crate) fn take_whole(&mut self) {
+        self.whole = true;
+    }
+
+    /// Moves the window that is offered on by `octets`, before anything but the SYN-ACK offers it.
+    pub(crate) fn shift_window(&mut self, octets: u64) {
+        self.edge += octets;
+        self.offered += octets;
+        self.promised += octets;
     }
 
     /// Sets the memory of the socket where the window follows Linux; `fixed` is whether it stays as it is.

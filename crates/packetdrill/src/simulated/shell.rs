@@ -96,6 +96,10 @@ impl Simulated<'_> {
             let Some((name, value)) = word.split_once('=') else {
                 return Err(refused(words, "only `name=value` is supported"));
             };
+            if name.ends_with("tcp_fastopen_cookies") {
+                // Kernels that have it forget their cookies.
+                self.host.forget_cookies();
+            }
             if let Err(error) = self.host.sysctls_mut().set(name, value)
                 && !lenient
             {

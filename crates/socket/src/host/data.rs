@@ -244,7 +244,8 @@ fn before_send(socket: &mut Socket, sending: &mut Sending) -> Option<Option<Answ
     if !opening && socket.error.is_none() && !socket.shut_write && !matches!(state, State::Closed | State::Listen) {
         return None;
     }
-    if sending.taken > 0 && (socket.error.is_some() || socket.shut_write) {
+    // A send that opened the connection reports why that failed, whatever its SYN carried.
+    if sending.taken > 0 && !sending.opened && (socket.error.is_some() || socket.shut_write) {
         return Some(Some(Answer::value(sending.taken as i64)));
     }
     if let Some(errno) = socket.take_error() {

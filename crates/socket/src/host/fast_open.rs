@@ -24,8 +24,8 @@ mod bit {
 pub(super) struct Known {
     cookie: Option<FastOpenCookie>,
     mss: Option<u16>,
-    /// The next request uses the option of experiments.
-    experimental: bool,
+    /// Requests in vain, with kind 34 and then with the option of experiments (`try_exp`).
+    refusals: u8,
 }
 
 /// Whether a client may send data with its SYN, and with which option.
@@ -54,7 +54,7 @@ impl Host {
         let known = self.cookies.get(&to).copied().unwrap_or_default();
         match known.cookie {
             Some(cookie) => Check::Ready(Some(cookie)),
-            None => Check::Request(FastOpenCookie::new(&[], known.experimental).unwrap_or(FastOpenCookie::REQUEST)),
+            None => Check::Request(FastOpenCookie::new(&[], known.refusals == 1).unwrap_or(FastOpenCookie::REQUEST)),
         }
     }
 
@@ -116,7 +116,8 @@ impl Host {
         known.mss = report.mss.or(known.mss);
         match report.cookie {
             Some(cookie) => known.cookie = Some(cookie),
-            None => known.experimental |= report.refused && known.cookie.is_none(),
+            None if report.refused && known.cookie.is_none() => known.refusals = (known.refusals + 1).min(2),
+            None => {}
         }
     }
 

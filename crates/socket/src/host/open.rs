@@ -270,7 +270,7 @@ impl Host {
             config.rto.min = least;
         }
         if let Some(memory) = socket.options.receive_buffer {
-            (config.recv_buffer, config.autotuning) = (Bytes::new(memory / 2), false);
+            config.recv_buffer = Bytes::new(memory / 2);
         }
         config.nagle = false;
         if self.paced {

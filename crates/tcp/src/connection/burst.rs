@@ -116,7 +116,9 @@ impl Connection {
         gso.rest = if last { Rest::Nothing } else { Rest::New(Batch { octets: rest, ..batch }) };
         // Several segments end with PSH in any case, for the receiver's GRO, but only this time (`__tcp_transmit_skb`).
         let (pushed, push, fin) = (last && batch.push, last && (batch.push || !gso.begins), last && batch.fin);
-        if last && len < smss {
+        // Data of a SYN that goes again is a retransmission for Linux, which Nagle's algorithm does not look at.
+        let again = self.socket.as_ref().is_some_and(|socket| start < socket.fast_open.sent.as_u64());
+        if last && len < smss && !again {
             gso.small_end = start + len + u64::from(fin);
         }
         let mark = |on: bool, mark: u16| if on { mark } else { 0 };

@@ -261,6 +261,17 @@ impl Connection {
         }
     }
 
+    /// Puts what was sent up to the offset `sent` before what was not, as a buffer of its own.
+    fn write_again(&mut self, sent: u64) {
+        let (nxt, end) = (self.tx.nxt, self.tx.end());
+        if let Some(gso) = &mut self.gso {
+            gso.queue.withdraw(nxt, nxt);
+            gso.queue.write(sent, WriteFlags { record: true, more: false });
+            gso.queue.write(end, WriteFlags::default());
+            gso.rest = Rest::Nothing;
+        }
+    }
+
     /// Closes the application's stream: a FIN follows what was written. An endless stream ends at what has been sent.
     /// If the peer's SYN has not arrived and nothing was written, the connection is dropped (RFC 9293, section 3.10.4).
     /// With something written the RFC would drop it too; here the FIN follows later.
@@ -279,7 +290,9 @@ impl Connection {
     /// Ends the connection at once; the peer gets a RST if it knows of the connection (RFC 9293, section 3.10.5).
     pub fn abort(&mut self) {
         let told = !matches!(self.state, State::Listen | State::SynSent | State::TimeWait | State::Closed);
-        if told {
+        if told && self.socket.is_some() {
+            self.reset_actively();
+        } else if told {
             self.send_reset(self.tx.seq(self.tx.nxt), Some(self.rx.ack()));
         }
         self.enter_closed();

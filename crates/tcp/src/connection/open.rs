@@ -123,7 +123,8 @@ impl Connection {
 
     fn on_peer_syn(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) {
         let terms = Terms::agree(&self.config, &tcp.options, self.is_ipv6());
-        self.rx.start(tcp.seq, terms.recv_shift);
+        let shift = self.fixed_shift().filter(|_| tcp.options.window_scale.is_some()).unwrap_or(terms.recv_shift);
+        self.rx.start(tcp.seq, shift);
         self.tx.start_window(-1, u64::from(tcp.window));
         self.smss = terms.smss;
         self.send_shift = terms.send_shift;
@@ -197,9 +198,13 @@ impl Connection {
         }
         self.initial_window = crate::congestion::initial_window(self.config.initial_window, self.smss);
         // After the loss of a SYN or SYN-ACK the window is one segment (RFC 5681, section 3.1).
-        let lost = syn.retransmissions > 0;
+        let lost = match &self.socket {
+            // Linux looks at timeouts, and forgives one retransmission (`tcp_init_transfer`).
+            Some(socket) => syn.retransmissions > 1 && socket.syn_timeouts > 0,
+            None => syn.retransmissions > 0,
+        };
         self.congestion.start(if lost { self.smss } else { self.initial_window }, self.smss);
-        if lost {
+        if syn.retransmissions > 0 {
             self.rto.restart_after_lost_syn();
         } else if !early {
             let rtt = now.since(syn.sent_at);

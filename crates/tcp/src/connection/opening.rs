@@ -3,6 +3,7 @@
 
 use super::Connection;
 use crate::fastopen::FastOpenReport;
+use crate::linux::autotuning;
 use crate::socket::Failure;
 use crate::stats::State;
 use narrows_units::{Bytes, Instant};
@@ -34,6 +35,8 @@ impl Connection {
         if segment.payload_len > 0 || fin {
             self.count_data(segment);
             self.rx.on_data(0, u64::from(segment.payload_len), fin, false, now);
+            // The window moves on with the data.
+            self.rx.shift_window(u64::from(segment.payload_len) + u64::from(fin));
             if self.rx.is_finished() {
                 self.state = State::CloseWait;
             }
@@ -129,8 +132,8 @@ impl Connection {
     fn take_back(&mut self, acked: u64) {
         if self.tx.nxt > acked {
             self.tx.board.ack(self.tx.nxt, |_, _| {});
-            self.tx.nxt = acked;
-            self.forget_unsent();
+            let sent = core::mem::replace(&mut self.tx.nxt, acked);
+            self.write_again(sent);
             self.timers.rto = Instant::NEVER;
         }
     }
@@ -245,9 +248,17 @@ impl Connection {
         acks.then_some(tcp.ack)
     }
 
+    /// The shift of our windows where a fixed receive buffer bounds them (`tcp_select_initial_window`).
+    pub(super) fn fixed_shift(&self) -> Option<u8> {
+        let options = &self.socket.as_ref()?.options;
+        let memory = options.receive_memory.filter(|_| options.fixed_memory)?;
+        Some(autotuning::shift_of(memory.as_u64() / 2))
+    }
+
     /// Puts the offer of ECN into our SYN, or the answer into our SYN-ACK.
     pub(super) fn write_syn_ecn(&mut self, retransmissions: u32, out: &mut Packet) {
         let answers = self.state != State::SynSent;
+        let shift = self.fixed_shift();
         let Some(socket) = &mut self.socket else { return };
         let by_timer = core::mem::take(&mut socket.syn_by_timer);
         let (flags, ecn, option) = if answers {
@@ -269,6 +280,9 @@ impl Connection {
             }
             // The MSS that is announced follows the path.
             tcp.options.mss = tcp.options.mss.map(|mss| mss.min(by_path));
+            if let Some(shift) = shift {
+                tcp.options.window_scale = tcp.options.window_scale.map(|_| shift);
+            }
         }
     }
 

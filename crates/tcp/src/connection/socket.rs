@@ -17,6 +17,7 @@ impl Connection {
     /// Makes this a full end with a socket's options; call it before the first segment.
     pub fn set_socket(&mut self, options: SocketOptions) {
         self.socket.get_or_insert_default();
+        self.rx.take_whole();
         self.apply(options);
     }
 
@@ -30,6 +31,9 @@ impl Connection {
     pub fn change_socket(&mut self, options: SocketOptions, now: Instant) {
         let before = self.socket_options().map(|options| options.keep_alive);
         self.apply(options);
+        if self.socket.as_ref().is_some_and(|socket| socket.mss_clamp > 0) {
+            self.follow_path_mtu();
+        }
         if let Some(before) = before
             && before != options.keep_alive
         {

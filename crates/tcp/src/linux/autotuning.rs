@@ -60,8 +60,12 @@ const LOW_RTT: u64 = 1_000;
 
 /// The window scale of a receiver whose window grows up to `most` bytes (`tcp_select_initial_window`).
 pub(crate) fn shift(most: u64) -> u8 {
-    let space = (2 * most).max(CORE_MEMORY);
-    (space.ilog2().saturating_sub(15)).min(14) as u8
+    shift_of((2 * most).max(CORE_MEMORY))
+}
+
+/// The window scale for windows of up to `space` bytes.
+pub(crate) fn shift_of(space: u64) -> u8 {
+    (space.max(1).ilog2().saturating_sub(15)).min(14) as u8
 }
 
 /// The state of the connection when a segment has arrived.
