@@ -40,7 +40,7 @@ VARIATIONS: dict[str, dict[str, Override]] = {
     "value written into data alone": {"ngwa.marks": "data"},
     "delayed ACKs": {"tcp.delayed_ack": "{ every = 2, timeout = '200 ms' }"},
     "initial window of RFC 6928": {"tcp.initial_window": "rfc6928"},
-    "no unused growth": {"tcp.unused_growth": False},
+    "no unused growth": {"tcp.rate_limited": "cwnd_limited"},
     "rto.min 200 ms": {"tcp.rto.min": "200 ms"},
     "window of 65,535 bytes": {"tcp.recv_buffer": "65535 B"},
     "writes of 500 bytes": {f"flows[{flow}].write": "500 B" for flow in range(4)},

@@ -47,6 +47,7 @@
 //! `hystartpp_conservative_slow_start_lasts_five_rounds`, `hystartpp_resumes_when_the_delay_falls`.
 
 use crate::growth;
+use crate::search::Search;
 use crate::{Path, Window};
 use narrows_units::{Bytes, Duration, Instant};
 
@@ -64,6 +65,8 @@ pub enum SlowStart {
     HyStart(HyStart),
     /// RFC 9406.
     PlusPlus(HyStartPlusPlus),
+    /// SEARCH. Growth is Linux's, without a limit per ACK, in the first slow start, and RFC 5681's in later ones.
+    Search(Box<Search>),
 }
 
 /// Input of slow start from one ACK.
@@ -100,6 +103,20 @@ impl SlowStart {
                 }
             }
             Self::PlusPlus(hystart) => hystart.on_ack(feed, path, win),
+            Self::Search(search) => {
+                if win.ssthresh.is_some() {
+                    return if growth::may_grow(path) {
+                        growth::slow_start(win, feed.acked, path.smss, path)
+                    } else {
+                        Bytes::ZERO
+                    };
+                }
+                if growth::may_grow(path) {
+                    growth::slow_start(win, feed.acked, Bytes::MAX, path);
+                }
+                search.observe(feed.rtt, path, win);
+                Bytes::ZERO
+            }
         }
     }
 

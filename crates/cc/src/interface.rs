@@ -307,6 +307,19 @@ pub trait CongestionControl: fmt::Debug + Send {
         false
     }
 
+    /// The largest window that growth may reach for a sender whose flight was at most `flight`: what the ACKs of one
+    /// window of that size would give (limit(maxFS) of draft-ietf-ccwg-ratelimited-increase-11, section 3). Twice the
+    /// flight in slow start, otherwise a segment more than it. Asked only where the connection's setting is that rule.
+    fn growth_limit(&self, flight: Bytes, path: &Path, win: &Window) -> Bytes {
+        if win.in_slow_start(path) { flight + flight } else { flight + path.smss }
+    }
+
+    /// Whether the reduction of the last congestion event is made at once, even if the connection would spread it over
+    /// the recovery (PRR). Asked after [`on_congestion`](Self::on_congestion).
+    fn reduces_at_once(&self) -> bool {
+        false
+    }
+
     /// Reports the present value of each variable by name. Names, units and meanings stand in the algorithm's row
     /// ([`Row::variables`](crate::Row::variables)); which of them are reported is constant over its life.
     fn state(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}

@@ -14,8 +14,11 @@ pub mod hystart;
 pub mod interface;
 mod params;
 mod registry;
+pub mod resume;
 pub mod rounds;
 pub mod row;
+pub mod search;
+pub mod start;
 pub mod windowed;
 
 pub use algorithms::none;

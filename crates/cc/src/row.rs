@@ -176,6 +176,9 @@ pub struct Traits {
     pub l4s: bool,
     /// Whether windows scale with the SMSS: doubling every byte count in the same events doubles the windows.
     pub scales: bool,
+    /// Why its slow start cannot be replaced ([`start`](crate::start)), as the end of a sentence that begins with its
+    /// name; `None` if it is the standard one. A scenario that sets another for it is refused.
+    pub own_start: Option<&'static str>,
 }
 
 /// Why a parameter was refused; `Display` is a sentence with the value given and what is allowed.

@@ -7,6 +7,8 @@
 mod common;
 
 use common::Model;
+use narrows_cc::resume::{self, Saved};
+use narrows_cc::start::{self, Start};
 use narrows_cc::{Advice, Congestion, ParamKind, ParamValue, Params, Response, Row, registry};
 use narrows_units::{Bytes, Duration, Instant};
 use proptest::prelude::*;
@@ -20,17 +22,33 @@ const RTT: Duration = Duration::from_millis(50);
 struct Case {
     row: &'static Row,
     params: Params,
+    /// A slow start in place of the row's.
+    start: Option<Start>,
+    /// Whether the flow resumes a window of 400 segments.
+    resumes: bool,
     label: String,
 }
 
 impl Case {
     fn model_with(&self, smss: u64) -> Model {
-        Model::of((self.row.build)(&self.params), smss, RTT)
+        let mut cc = (self.row.build)(&self.params);
+        if let Some(kind) = self.start {
+            cc = start::with(cc, kind);
+        }
+        if self.resumes {
+            cc = resume::with(cc, Saved { cwnd: Bytes::new(400 * smss), rtt: RTT });
+        }
+        Model::of(cc, smss, RTT)
     }
 
     /// Whether slow start may more than double the window in a round.
     fn leaps(&self) -> bool {
         self.row.traits.response == Response::ReducesAndLeaps
+    }
+
+    /// Whether the window of `model` is that of careful resume's jump, which is no growth.
+    fn jumped(&self, model: &Model) -> bool {
+        self.resumes && model.win.cwnd == Bytes::new(200 * SMSS)
     }
 
     fn model(&self) -> Model {
@@ -48,7 +66,7 @@ fn cases() -> Vec<Case> {
             }
             let shown: Vec<String> = given.iter().map(|(n, v)| format!(" {n}={v}")).collect();
             let label = format!("{}{}", row.name, shown.concat());
-            cases.push(Case { row, params: Params::new(given), label });
+            cases.push(Case { row, params: Params::new(given), start: None, resumes: false, label });
         };
         push(Vec::new());
         for param in row.params {
@@ -62,6 +80,14 @@ fn cases() -> Vec<Case> {
             for value in values {
                 push(vec![(param.name.to_owned(), value)]);
             }
+        }
+        if row.traits.own_start.is_none() {
+            let kinds = [Start::HyStart, Start::HyStartPlusPlus, Start::Search, Start::Limited { max_ssthresh: 100 }];
+            let kinds = kinds.into_iter().map(Some).chain([None]).map(|start| (start, start.is_none()));
+            cases.extend(kinds.map(|(start, resumes)| {
+                let label = format!("{} {start:?} resumes={resumes}", row.name);
+                Case { row, params: Params::default(), start, resumes, label }
+            }));
         }
     }
     cases
@@ -173,7 +199,7 @@ fn ten_days_of_idleness_are_survived() {
             let before = m.win.cwnd;
             m.round();
             let doubled = m.win.cwnd <= before * 2 + m.path.smss;
-            assert!(doubled || case.leaps(), "{}: {before} to {}", case.label, m.win.cwnd);
+            assert!(doubled || case.leaps() || case.jumped(&m), "{}: {before} to {}", case.label, m.win.cwnd);
         }
     }
 }
@@ -322,7 +348,10 @@ fn a_while(case: &Case, mut look: impl FnMut(&Model)) {
 #[test]
 fn state_reports_variables_of_the_row_and_always_the_same() {
     for case in cases() {
-        let declared: Vec<_> = case.row.variables.iter().map(|variable| variable.name).collect();
+        let start = if case.start.is_some() { start::VARIABLES } else { &[] };
+        let resume = if case.resumes { resume::VARIABLES } else { &[] };
+        let declared: Vec<_> =
+            case.row.variables.iter().chain(start).chain(resume).map(|variable| variable.name).collect();
         let first = reported(&case, &case.model());
         let mut unique = first.clone();
         unique.sort_unstable();
@@ -446,7 +475,7 @@ fn put(m: &mut Model, event: &Event, case: &Case) {
             m.path.now += Duration::from_micros(wait_us);
             m.rtt = Duration::from_micros(rtt_us);
             m.ack(bytes);
-            if case.row.traits.response.reduces() && !case.leaps() {
+            if case.row.traits.response.reduces() && !case.leaps() && !case.jumped(m) {
                 let most = before.cwnd + Bytes::new(bytes).max(m.path.smss) + m.path.smss;
                 // RFC 5681, section 3.1: slow start is the fastest growth, and an ACK adds at most what it
                 // acknowledges.

@@ -68,6 +68,7 @@ fn cc_row(r: &narrows_cc::Row) -> CatalogueRow {
         },
         needs_ecn: r.traits.needs_ecn,
         l4s: r.traits.l4s,
+        own_start: r.traits.own_start.map(str::to_owned),
         ns2: r.ns2.map(|agent| match agent {
             narrows_cc::Ns2Agent::Own => Ns2Agent::Own,
             narrows_cc::Ns2Agent::TcpLinux => Ns2Agent::TcpLinux,

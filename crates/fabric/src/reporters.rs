@@ -1,7 +1,8 @@
 //! Which algorithms of a run report their internal state, and what their variables mean.
 
+use narrows_cc::{resume, start};
 use narrows_queue::Disciplines;
-use narrows_scenario::{Scenario, WifiQueues};
+use narrows_scenario::{Scenario, SlowStart, WifiQueues};
 use narrows_units::Variable;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,16 +41,23 @@ pub fn discipline_variables(scenario: &Scenario, known: Disciplines) -> Vec<Disc
     wired.chain(wireless).map(|queue| (queue.kind, variables(queue.kind))).collect()
 }
 
-/// Returns per flow the variables that its congestion control and its scheme declare. Flows with the same two share the
-/// list. A congestion control that is not in the registry declares none.
+/// Returns per flow the variables that its congestion control, its slow start and its scheme declare. Flows with the
+/// same three share the list. A congestion control that is not in the registry declares none.
 #[must_use]
 pub fn sender_variables(scenario: &Scenario) -> Vec<Arc<[Variable]>> {
     let scheme = scenario.scheme.as_ref().map_or(&[][..], |scheme| scheme.row.variables);
-    let mut known: BTreeMap<&str, Arc<[Variable]>> = BTreeMap::new();
-    let of = |cc| {
+    let mut known: BTreeMap<(&str, bool, bool), Arc<[Variable]>> = BTreeMap::new();
+    let of = |(cc, starts, resumes): (&str, bool, bool)| {
         let own = narrows_cc::registry().iter().find(|row| row.name == cc).map_or(&[][..], |row| row.variables);
-        own.iter().chain(scheme).copied().collect()
+        let start = if starts { start::VARIABLES } else { &[] };
+        let resume = if resumes { resume::VARIABLES } else { &[] };
+        own.iter().chain(start).chain(resume).chain(scheme).copied().collect()
     };
-    let names = scenario.flows.iter().map(|flow| flow.tcp().map_or("", |tcp| &*tcp.cc));
-    names.map(|cc| Arc::clone(known.entry(cc).or_insert_with(|| of(cc)))).collect()
+    let flows = scenario.flows.iter().map(|flow| {
+        flow.tcp().map_or(("", false, false), |tcp| {
+            let starts = !matches!(tcp.slow_start, SlowStart::Own | SlowStart::Standard);
+            (&*tcp.cc, starts, tcp.careful_resume.is_some())
+        })
+    });
+    flows.map(|flow| Arc::clone(known.entry(flow).or_insert_with(|| of(flow)))).collect()
 }

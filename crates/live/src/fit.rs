@@ -62,6 +62,7 @@ pub fn check(scenario: &Scenario) -> Result<Vec<KernelsOwn>, LiveError> {
             compare.all(recovery, &defaults.stack.settings(), &defaults.linux.settings());
         }
         bounds(tcp, &mut compare);
+        starts(tcp, &mut compare);
         if tcp.recovery != defaults.stack.recovery {
             // Settings that follow from the recovery do not count as requested.
             defaults.stack = stack_defaults(tcp, tcp.stack, Some(tcp.recovery))?;
@@ -129,7 +130,8 @@ pub fn control(flow: &Flow) -> Result<Control, LiveError> {
     let mut refusals = Refusals::default();
     for (index, (key, value)) in tcp.cc_params.iter().enumerate() {
         let usual = |tcp: &Tcp| tcp.cc_params.get(index).is_some_and(|(_, usual)| usual == value);
-        if !usual(&defaults.stack) && !usual(&defaults.linux) {
+        // [`starts`] has judged the slow start already.
+        if !usual(&defaults.stack) && !usual(&defaults.linux) && key != START {
             refusals.add(LiveError::Unsupported {
                 field: format!("flows.{}.tcp.cc_params.{key}", flow.name),
                 value: shown(value),
@@ -233,6 +235,9 @@ fn honours(tcp: &Tcp, name: &str, defaults: &Defaults) -> bool {
     match name {
         "delayed_ack" | "quick_ack" => tcp.delayed_ack == DelayedAck::Off,
         "timestamp_offsets" => !tcp.timestamps,
+        // Judged by [`starts`]; the threshold has no meaning without `limited`.
+        START | "max_ssthresh" => true,
+        _ if name.starts_with(RESUME) => true,
         // What every kernel does.
         "gso" => tcp.gso,
         // Linux has F-RTO (`tcp_frto`), and uses it unless it is told otherwise.
@@ -242,6 +247,42 @@ fn honours(tcp: &Tcp, name: &str, defaults: &Defaults) -> bool {
         "rto.min" => tcp.rto.min != defaults.stack.rto.min,
         "rto.max" => tcp.rto.max != defaults.stack.rto.max,
         _ => false,
+    }
+}
+
+/// The setting of a slow start, and CUBIC's parameter of the same name.
+const START: &str = "slow_start";
+/// The setting of careful resume.
+const RESUME: &str = "careful_resume";
+
+/// Rejects slow starts that the kernel does not have: it has HyStart in CUBIC, always, and the standard one in others.
+fn starts(tcp: &Tcp, compare: &mut Compare<'_>) {
+    let values = tcp.settings();
+    let word = values.iter().find(|setting| setting.name == START).map_or("own", |setting| &*setting.value);
+    let cubic = tcp.cc == "cubic";
+    let reason = match word {
+        "own" => None,
+        "hystart" if cubic => None,
+        "standard" if !cubic => None,
+        "standard" => Some("Linux switches CUBIC's HyStart for the whole system (tcp_cubic's parameter hystart)"),
+        "hystart" => Some("Linux has HyStart in CUBIC alone"),
+        _ => Some("Linux has no such slow start"),
+    };
+    if let Some(reason) = reason {
+        compare.refusals.add(LiveError::Unsupported {
+            field: (compare.at)(START),
+            value: word.to_owned(),
+            reason: reason.to_owned(),
+            allowed: format!("own or {}, or a simulated run", if cubic { "hystart" } else { "standard" }),
+        });
+    }
+    if tcp.careful_resume.is_some() {
+        compare.refusals.add(LiveError::Unsupported {
+            field: (compare.at)(RESUME),
+            value: "a saved window".to_owned(),
+            reason: "Linux keeps thresholds of earlier connections, not windows (tcp_metrics)".to_owned(),
+            allowed: "false, or a simulated run".to_owned(),
+        });
     }
 }
 
@@ -398,7 +439,9 @@ mod tests {
             "flows.f.tcp.initial_ssthresh: 20 kB: Linux has no such setting for a connection; \
              allowed: unlimited, which is Linux's, or leave it out"
         );
-        for line in ["initial_ssthresh = \"20 kB\"", "unused_growth = true", "dupthresh = 5", "reduction = \"prr\""] {
+        for line in
+            ["initial_ssthresh = \"20 kB\"", "rate_limited = \"unlimited\"", "dupthresh = 5", "reduction = \"prr\""]
+        {
             let key = line.split(' ').next().unwrap();
             let said = refused(line);
             assert!(said.starts_with(&format!("flows.f.tcp.{key}: ")), "{line}: {said}");
@@ -408,6 +451,34 @@ mod tests {
             refused("mss = \"40 kB\"")
                 .contains("f.tcp.mss: 40000 B: Linux does not accept this size; allowed: at most")
         );
+    }
+
+    #[test]
+    fn the_kernel_has_hystart_in_cubic_alone() {
+        let linux = |lines: &str| format!("stack = \"linux\"\n{lines}");
+        for lines in [
+            "cc = \"cubic\"\nslow_start = \"own\"",
+            "cc = \"cubic\"\nslow_start = \"hystart\"",
+            "cc = \"reno\"\nslow_start = \"standard\"\nmax_ssthresh = 20",
+        ] {
+            assert_eq!(check(&scenario(&linux(lines))).unwrap(), [], "{lines}");
+        }
+        for (lines, said) in [
+            (
+                "cc = \"cubic\"\nslow_start = \"standard\"",
+                "standard: Linux switches CUBIC's HyStart for the whole system",
+            ),
+            ("cc = \"cubic\"\nslow_start = \"hystart++\"", "hystart++: Linux has no such slow start"),
+            ("cc = \"reno\"\nslow_start = \"hystart\"", "hystart: Linux has HyStart in CUBIC alone"),
+            ("cc = \"reno\"\nslow_start = \"search\"", "search: Linux has no such slow start"),
+            ("cc = \"reno\"\nslow_start = \"limited\"", "limited: Linux has no such slow start"),
+            ("careful_resume = { saved_cwnd = \"1 MB\", saved_rtt = \"9 ms\" }", "Linux keeps thresholds"),
+            ("rate_limited = \"max_flight\"", "max_flight: Linux has no such setting for a connection"),
+            ("rate_limited = \"rfc7661\"", "allowed: cwnd_limited, which is Linux's"),
+        ] {
+            let refusal = refused(&linux(lines));
+            assert!(refusal.contains(said), "{lines}: {refusal}");
+        }
     }
 
     #[test]

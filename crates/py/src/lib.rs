@@ -190,7 +190,8 @@ fn foreign_row((name, title, params): ForeignRow) -> CatalogueRow {
         CatalogueParam { name, doc, kind }
     };
     let params = params.into_iter().map(param).collect();
-    CatalogueRow { name, title, params, ..CatalogueRow::default() }
+    let own_start = Some("is an algorithm of your own, which has its slow start itself".to_owned());
+    CatalogueRow { name, title, params, own_start, ..CatalogueRow::default() }
 }
 
 /// Parse and validate a scenario, which may also name the congestion controls of `own`; raises `ScenarioError`.

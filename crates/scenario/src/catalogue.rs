@@ -100,6 +100,9 @@ pub struct CatalogueRow {
     pub needs_ecn: bool,
     /// Whether a congestion control is one for L4S (RFC 9331), which takes AccECN and ECT(1).
     pub l4s: bool,
+    /// Why the slow start of a congestion control cannot be replaced, as the end of a sentence that begins with its
+    /// name; `None` if it can.
+    pub own_start: Option<String>,
     /// The ns-2.35 agent that has the congestion control.
     pub ns2: Option<Ns2Agent>,
     /// The entry's page in Markdown; empty where it has none.
@@ -175,8 +178,9 @@ impl Catalogue {
     /// The first three are lists of entries with `name`, `title`, `sources`, `parameters` (`name`, `doc`, `kind`,
     /// and by kind `unit`, `default`, `min`, `max`, `allowed`), `variables` and `page` (Markdown; empty of a scheme).
     /// Congestion controls also have `response` (`nothing`, `reduces` or `models`), `recovery` (the word that the name
-    /// implies, or null), `needs_ecn`, `l4s`, `ns2` (`own`, `tcp_linux` or null) and `profiles` (the profile that each
-    /// stack selects, unless it is the algorithm's default).
+    /// implies, or null), `needs_ecn`, `l4s`, `own_start` (why its slow start cannot be replaced, or null), `ns2`
+    /// (`own`, `tcp_linux` or null) and `profiles` (the profile that each stack selects, unless it is the algorithm's
+    /// default).
     ///
     /// PHYs have `name`, `title`, `sources` and the fields of [`CataloguePhy`], in the base units that the keys end in.
     /// Instead of the list of combinations they have `left_out`: the combinations (MCS, width, streams) within the
@@ -300,6 +304,7 @@ impl CatalogueRow {
         row["response"] = json!(self.response);
         row["needs_ecn"] = json!(self.needs_ecn);
         row["l4s"] = json!(self.l4s);
+        row["own_start"] = json!(self.own_start);
         row["ns2"] = json!(self.ns2.map(|agent| match agent {
             Ns2Agent::Own => "own",
             Ns2Agent::TcpLinux => "tcp_linux",

@@ -3,8 +3,8 @@
 use crate::record::{FromValue, ToValue, Value};
 use crate::types::{
     Arrivals, Decimated, Distribution, EcnEcho, Held, IdleRestart, IpOptions, IpVersion, JitterDistribution,
-    JitterOrder, LinuxVersion, NodeKind, OutageQueue, RecoveryKind, RecoveryStyle, Reduction, RtoStyle, Selected,
-    SizeDistribution, Stack, Traffic, WifiQueues, WorkloadKind,
+    JitterOrder, LinuxVersion, NodeKind, OutageQueue, RateLimited, RecoveryKind, RecoveryStyle, Reduction, RtoStyle,
+    Selected, SizeDistribution, SlowStart, Stack, Traffic, WifiQueues, WorkloadKind,
 };
 
 /// A type whose values are words in scenario files.
@@ -108,6 +108,20 @@ plain_words! {
     Reduction { Immediate => "immediate", Prr => "prr", PrrLinux => "prr_linux" }
     EcnEcho { UntilCwr => "until_cwr", EachMark => "each_mark" }
     IdleRestart { Off => "off", Rfc5681 => "rfc5681", Linux => "linux" }
+    RateLimited {
+        CwndLimited => "cwnd_limited",
+        MaxFlight => "max_flight",
+        Rfc7661 => "rfc7661",
+        Unlimited => "unlimited",
+    }
+    SlowStart {
+        Own => "own",
+        Standard => "standard",
+        HyStart => "hystart",
+        HyStartPlusPlus => "hystart++",
+        Search => "search",
+        Limited => "limited",
+    }
     LinuxVersion { V6_1 => "linux-6.1", V6_12 => "linux-6.12", V7_2 => "linux-7.2" }
     RtoStyle { Rfc6298 => "rfc6298", Linux => "linux", Ns2 => "ns2" }
     JitterDistribution { Uniform => "uniform", Normal => "normal", Pareto => "pareto", ParetoNormal => "paretonormal" }

@@ -6,7 +6,8 @@ mod common;
 
 use common::{ReadyToRun, SMALL, catalogue, good, good_with, ready_to_run};
 use narrows_scenario::{
-    Catalogue, DelayedAck, EcnEcho, IdleRestart, Pacing, Reduction, parse, parse_with, reference, schema, schema_for,
+    Catalogue, DelayedAck, EcnEcho, IdleRestart, Pacing, RateLimited, Reduction, SlowStart, parse, parse_with,
+    reference, schema, schema_for,
 };
 use narrows_units::Duration;
 use serde_json::Value;
@@ -125,7 +126,9 @@ fn defaults_are_those_of_the_rfcs() {
             && !tcp.ecn
             && !tcp.nagle
             && !tcp.cwnd_validation
-            && !tcp.unused_growth
+            && tcp.rate_limited == RateLimited::CwndLimited
+            && tcp.slow_start == SlowStart::Own
+            && tcp.careful_resume.is_none()
             && !tcp.tso
             && !tcp.gso
             && !tcp.slow_start_at_equality

@@ -7,15 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Settings that are plain switches of a connection: no other setting depends on them, and no part of a live run does.
-const SWITCHES: &[&str] = &[
-    "limited_transmit",
-    "lost_retransmission",
-    "reduce_once",
-    "full_ack_cap",
-    "impatient",
-    "cwnd_validation",
-    "unused_growth",
-];
+const SWITCHES: &[&str] =
+    &["limited_transmit", "lost_retransmission", "reduce_once", "full_ack_cap", "impatient", "cwnd_validation"];
 
 /// Returns the sources of a directory, without modules of tests.
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {

@@ -78,7 +78,7 @@ const TCP: &[&[&str]] = &[
     &["nagle = true"],
     &["idle_restart = false", "idle_restart = true", "idle_restart = \"linux\"", "idle_restart = \"off\""],
     &["cwnd_validation = true"],
-    &["unused_growth = true"],
+    &["rate_limited = \"max_flight\"", "rate_limited = \"rfc7661\"", "rate_limited = \"unlimited\""],
     &["slow_start_at_equality = true", "slow_start_at_equality = false"],
     &["pacing = false", "pacing = {}", "pacing = { slow_start = 300 }", "pacing = { avoidance = 1 }"],
     &["ecn_echo = \"until_cwr\""],

@@ -138,6 +138,51 @@ pub enum IdleRestart {
     Linux,
 }
 
+/// How slow start goes and when it ends, where the congestion control has the standard one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SlowStart {
+    /// As the congestion control has it.
+    #[default]
+    Own,
+    /// RFC 5681's, until a loss or an ECN echo.
+    Standard,
+    /// Linux's HyStart, which Linux has in CUBIC alone: ends by the length of an ACK train or by delay.
+    HyStart,
+    /// HyStart++ (RFC 9406).
+    HyStartPlusPlus,
+    /// SEARCH (draft-chung-ccwg-search, SEARCH 3.0): ends when deliveries no longer double.
+    Search,
+    /// Limited slow start (RFC 3742): above [`Config::max_ssthresh`] it grows by half of that per round-trip time.
+    Limited,
+}
+
+/// What a connection takes over from an earlier one on the same path (RFC 9959).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CarefulResume {
+    /// saved_cwnd: bytes that the earlier connection had delivered in a round-trip time.
+    pub saved_cwnd: Bytes,
+    /// saved_rtt: its smallest round-trip time.
+    pub saved_rtt: Duration,
+}
+
+/// How cwnd grows while something other than cwnd limits the sender: the application, or the peer's advertised window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RateLimited {
+    /// It does not, except in slow start up to twice what was in flight (Linux's `tcp_is_cwnd_limited`; RFC 9438,
+    /// section 5.8).
+    #[default]
+    CwndLimited,
+    /// Up to what the largest flight since the last reduction allows
+    /// (draft-ietf-ccwg-ratelimited-increase-11, section 3).
+    MaxFlight,
+    /// RFC 7661: it grows in the validated phase only, in which at least half of cwnd is acknowledged per round-trip
+    /// time. Otherwise a congestion event reduces to half of what was in use, five minutes halve the window, and idle
+    /// time alone does not: this replaces [`Config::idle_restart`] and [`Config::cwnd_validation`].
+    Rfc7661,
+    /// As if cwnd limited it: RFC 5681 to the letter, ns-2, and ns-3 of 2011. Algorithms see cwnd as always the limit.
+    Unlimited,
+}
+
 /// How a receiver echoes CE marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnEcho {
@@ -251,10 +296,14 @@ pub struct Config {
     /// 3/4 of the old cwnd (RFC 2861; Linux's `tcp_cwnd_application_limited`). Off by default: RFC 7661 made RFC 2861
     /// historic.
     pub cwnd_validation: bool,
-    /// Whether cwnd grows while something other than cwnd limits the sender: the application, or the peer's advertised
-    /// window. RFC 5681 does not say. RFC 7661, RFC 9438, section 5.8, Linux and the default do not let it grow; ns-2,
-    /// and ns-3 of 2011, do. If it grows, algorithms see cwnd as always the limit.
-    pub unused_growth: bool,
+    /// How cwnd grows while something other than cwnd limits the sender.
+    pub rate_limited: RateLimited,
+    /// Slow start in place of the congestion control's.
+    pub slow_start: SlowStart,
+    /// With [`SlowStart::Limited`]: RFC 3742's max_ssthresh, in segments.
+    pub max_ssthresh: u32,
+    /// Begin near the window of an earlier connection (RFC 9959); `None` begins without one.
+    pub careful_resume: Option<CarefulResume>,
     /// Whether `cwnd == ssthresh` is slow start (RFC 5681 leaves it free): it is in ns-2's TCP/Linux agent, and in no
     /// other.
     pub slow_start_at_equality: bool,
@@ -331,7 +380,10 @@ impl Default for Config {
             nagle: false,
             idle_restart: IdleRestart::Rfc5681,
             cwnd_validation: false,
-            unused_growth: false,
+            rate_limited: RateLimited::CwndLimited,
+            slow_start: SlowStart::Own,
+            max_ssthresh: 100,
+            careful_resume: None,
             slow_start_at_equality: false,
             pacing: Pacing::Off,
             undo: true,

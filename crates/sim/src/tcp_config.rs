@@ -49,7 +49,31 @@ fn each_switch_reaches_the_connection() {
         ("idle_restart = true", base),
         ("idle_restart = \"linux\"", tcp::Config { idle_restart: tcp::IdleRestart::Linux, ..base }),
         ("cwnd_validation = true", tcp::Config { cwnd_validation: true, ..base }),
-        ("unused_growth = true", tcp::Config { unused_growth: true, ..base }),
+        ("rate_limited = \"max_flight\"", tcp::Config { rate_limited: tcp::RateLimited::MaxFlight, ..base }),
+        ("rate_limited = \"rfc7661\"", tcp::Config { rate_limited: tcp::RateLimited::Rfc7661, ..base }),
+        ("rate_limited = \"unlimited\"", tcp::Config { rate_limited: tcp::RateLimited::Unlimited, ..base }),
+        ("slow_start = \"own\"", base),
+        ("slow_start = \"hystart\"", tcp::Config { slow_start: tcp::SlowStart::Standard, ..base }),
+        ("slow_start = \"search\"", tcp::Config { slow_start: tcp::SlowStart::Search, ..base }),
+        ("cc = \"reno\"\nslow_start = \"hystart\"", tcp::Config { slow_start: tcp::SlowStart::HyStart, ..base }),
+        (
+            "cc = \"reno\"\nslow_start = \"hystart++\"",
+            tcp::Config { slow_start: tcp::SlowStart::HyStartPlusPlus, ..base },
+        ),
+        (
+            "slow_start = \"limited\"\nmax_ssthresh = 50",
+            tcp::Config { slow_start: tcp::SlowStart::Limited, max_ssthresh: 50, ..base },
+        ),
+        (
+            "careful_resume = { saved_cwnd = \"1 MB\", saved_rtt = \"40 ms\" }",
+            tcp::Config {
+                careful_resume: Some(tcp::CarefulResume {
+                    saved_cwnd: narrows_units::Bytes::new(1_000_000),
+                    saved_rtt: narrows_units::Duration::from_millis(40),
+                }),
+                ..base
+            },
+        ),
         ("quick_ack = true", tcp::Config { quick_ack: true, ..base }),
         ("autotuning = true", tcp::Config { autotuning: true, ..base }),
         ("kernel = \"linux-6.12\"", tcp::Config { kernel: tcp::LinuxVersion::V6_12, ..base }),

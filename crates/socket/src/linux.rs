@@ -46,7 +46,6 @@ pub fn linux() -> Config {
         nagle: true,
         idle_restart: IdleRestart::Linux,
         cwnd_validation: true,
-        unused_growth: false,
         slow_start_at_equality: false,
         pacing: Pacing::Off,
         undo: true,

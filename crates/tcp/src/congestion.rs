@@ -1,7 +1,11 @@
 //! The connection's side of congestion control: calls the algorithm and keeps its window within bounds.
 
-use narrows_cc::{Ack, Advice, Congestion, CongestionControl, LostSegment, Needs, Path, Phase, Sent, Window, growth};
-use narrows_settings::{Config, InitialWindow};
+use crate::limits::Limits;
+use narrows_cc::start::Start;
+use narrows_cc::{
+    Ack, Advice, Congestion, CongestionControl, LostSegment, Needs, Path, Phase, Sent, Window, growth, resume, start,
+};
+use narrows_settings::{Config, InitialWindow, SlowStart};
 use narrows_units::{Bytes, Duration};
 
 /// The first congestion window in bytes for segments of `smss` bytes.
@@ -15,6 +19,26 @@ pub(crate) fn initial_window(kind: InitialWindow, smss: u64) -> u64 {
     }
 }
 
+/// The congestion control with the slow start and the earlier connection that the settings give it.
+fn dressed(config: &Config, cc: Box<dyn CongestionControl>) -> Box<dyn CongestionControl> {
+    let start = match config.slow_start {
+        // An algorithm whose own slow start has another end is built with the standard one.
+        SlowStart::Own | SlowStart::Standard => None,
+        SlowStart::HyStart => Some(Start::HyStart),
+        SlowStart::HyStartPlusPlus => Some(Start::HyStartPlusPlus),
+        SlowStart::Search => Some(Start::Search),
+        SlowStart::Limited => Some(Start::Limited { max_ssthresh: config.max_ssthresh.into() }),
+    };
+    let cc = match start {
+        Some(start) => start::with(cc, start),
+        None => cc,
+    };
+    match config.careful_resume {
+        Some(saved) => resume::with(cc, resume::Saved { cwnd: saved.saved_cwnd, rtt: saved.saved_rtt }),
+        None => cc,
+    }
+}
+
 /// A congestion control and its window.
 #[derive(Debug)]
 pub(crate) struct Controller {
@@ -25,6 +49,8 @@ pub(crate) struct Controller {
     /// Whether the last congestion event reduced cwnd.
     reduced: bool,
     pub(crate) needs: Needs,
+    /// The rule for a sender that cwnd does not limit, unless it is Linux's.
+    pub(crate) limits: Option<Box<Limits>>,
 }
 
 impl Controller {
@@ -33,6 +59,7 @@ impl Controller {
         let smss = u64::from(config.mss);
         let cwnd = Bytes::new(initial_window(config.initial_window, smss));
         let max = config.max_cwnd.unwrap_or(Bytes::MAX);
+        let cc = dressed(config, cc);
         Self {
             needs: cc.needs(),
             cc,
@@ -40,6 +67,7 @@ impl Controller {
             min: Bytes::new(smss),
             max,
             reduced: false,
+            limits: Limits::new(config, cwnd.as_u64()),
         }
     }
 
@@ -85,6 +113,11 @@ impl Controller {
         self.needs.window_in_recovery && self.cc.holds_back()
     }
 
+    /// See [`CongestionControl::reduces_at_once`].
+    pub(crate) fn reduces_at_once(&self) -> bool {
+        self.cc.reduces_at_once()
+    }
+
     /// Whether the connection has to carry out the reduction of the last congestion event: the algorithm reduced the
     /// window and leaves recovery to the connection.
     pub(crate) fn leaves_reduction(&self) -> bool {
@@ -103,8 +136,55 @@ impl Controller {
 
     #[inline]
     pub(crate) fn on_ack(&mut self, ack: &Ack, path: &Path) {
+        if self.limits.is_some() {
+            return self.on_ack_limited(ack, path);
+        }
         self.cc.on_ack(ack, path, &mut self.win);
         self.clamp();
+    }
+
+    /// Like [`on_ack`](Self::on_ack), with growth up to what the largest flight allows
+    /// (draft-ietf-ccwg-ratelimited-increase-11, section 3).
+    #[cold]
+    fn on_ack_limited(&mut self, ack: &Ack, path: &Path) {
+        let before = self.win;
+        self.cc.on_ack(ack, path, &mut self.win);
+        self.clamp();
+        if self.win.cwnd > before.cwnd
+            && let Some(Limits::MaxFlight(rule)) = self.limits.as_deref()
+            && !self.needs.window_in_recovery
+        {
+            let limit = self.cc.growth_limit(Bytes::new(rule.largest), path, &before);
+            self.win.cwnd = self.win.cwnd.min(limit.max(before.cwnd));
+        }
+    }
+
+    /// Reduces cwnd below what the algorithm answered to a congestion event: only `used` bytes of it were in use (RFC
+    /// 7661, section 4.4.1).
+    pub(crate) fn reduce_to_use(&mut self, used: u64, path: &Path) {
+        if !self.needs.window_in_recovery && self.win.cwnd > Bytes::new(used / 2) {
+            self.set_cwnd(Bytes::new(used / 2), path);
+            self.reduced = true;
+        }
+    }
+
+    /// Goes on after a recovery with `cwnd`, which is the new threshold too (RFC 7661, section 4.4.1).
+    pub(crate) fn resume_at(&mut self, cwnd: u64, path: &Path) {
+        if !self.needs.window_in_recovery {
+            self.set_cwnd(Bytes::new(cwnd).max(path.smss), path);
+            self.win.ssthresh = Some(self.win.cwnd);
+        }
+    }
+
+    /// Halves a window that was not validated for a long time, and remembers three quarters of it (RFC 7661, section
+    /// 4.4.3).
+    #[cold]
+    pub(crate) fn halve_unvalidated(&mut self, path: &Path) {
+        if !self.needs.window_in_recovery {
+            self.remember_window(path);
+            let floor = self.win.cwnd.min(path.initial_window);
+            self.set_cwnd((self.win.cwnd / 2).max(floor), path);
+        }
     }
 
     pub(crate) fn on_congestion(&mut self, event: &Congestion, path: &Path) {

@@ -10,6 +10,7 @@ mod ecn;
 mod episode;
 pub mod fastopen;
 mod handshake;
+mod limits;
 mod linux;
 mod offset;
 mod options;
@@ -32,8 +33,8 @@ pub use connection::{Connection, LinuxInfo};
 pub use ecn::{AccurateEcn, HeaderBits, LinuxEcnCounters, LinuxEcnMode, SeenOption, fail as ecn_fail};
 pub use linux::write_queue::WriteFlags;
 pub use narrows_settings::{
-    Burst, Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RecoveryKind, RecoveryStyle,
-    Reduction, RtoConfig, RtoStyle,
+    Burst, CarefulResume, Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RateLimited,
+    RecoveryKind, RecoveryStyle, Reduction, RtoConfig, RtoStyle, SlowStart,
 };
 pub use socket::{EcnOptions, Failure, Icmp, KeepAlive, MtuProbing, SocketOptions};
 pub use stats::{Info, State, Stats};

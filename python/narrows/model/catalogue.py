@@ -67,6 +67,7 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
             "recovery": None,
             "needs_ecn": False,
             "l4s": False,
+            "own_start": "is an algorithm of your own, which has its slow start itself",
             "ns2": None,
             "profiles": {},
             "page": "",

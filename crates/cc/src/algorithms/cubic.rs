@@ -145,7 +145,7 @@ pub(crate) const ROW: Row = Row {
         Variable::new("snd_cwnd_cnt", "bytes", "Bytes acknowledged since the window last grew (`linux`)."),
         Variable::new("ack_cnt", "ACKs", "ACKs since the window last grew (`ns2`)."),
     ],
-    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false },
+    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false, own_start: None },
     ns2: Some(Ns2Agent::TcpLinux),
     recovery: None,
     source: include_str!("cubic.rs"),
@@ -367,6 +367,11 @@ impl CongestionControl for Cubic {
     fn on_window_set(&mut self, _path: &Path, _win: &Window) {
         // The next stage starts at the new window; W_max stays as the last loss set it.
         self.epoch.start = None;
+    }
+
+    fn growth_limit(&self, flight: Bytes, path: &Path, win: &Window) -> Bytes {
+        // The window grows by half in a round-trip time at most (RFC 9438, section 4.4).
+        if win.in_slow_start(path) { flight + flight } else { flight + flight / 2 }
     }
 
     fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {

@@ -85,7 +85,7 @@ pub(crate) const ROW: Row = Row {
         Variable::new("bytes_delivered", "bytes", "Bytes delivered in this observation window."),
         Variable::new("bytes_acked", "bytes", "Bytes acknowledged since congestion avoidance last grew the window."),
     ],
-    traits: Traits { response: Response::Reduces, needs_ecn: true, scales: true, l4s: false },
+    traits: Traits { response: Response::Reduces, needs_ecn: true, scales: true, l4s: false, own_start: None },
     ns2: None,
     recovery: None,
     source: include_str!("dctcp.rs"),

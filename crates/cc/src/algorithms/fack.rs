@@ -45,7 +45,7 @@ pub(crate) const ROW: Row = Row {
     sources: &["M. Mathis and J. Mahdavi, \"Forward Acknowledgement: Refining TCP Congestion Control\", SIGCOMM 1996"],
     params: reno::PARAMS,
     variables: reno::VARIABLES,
-    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false },
+    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false, own_start: None },
     ns2: Some(Ns2Agent::Own),
     recovery: Some("fack"),
     source: include_str!("fack.rs"),

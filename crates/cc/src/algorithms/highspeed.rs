@@ -87,7 +87,7 @@ pub(crate) const ROW: Row = Row {
             "ACKs since the window last grew, each counted `ai` + 1 times; it grows at cwnd.",
         ),
     ],
-    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false },
+    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false, own_start: None },
     ns2: Some(Ns2Agent::TcpLinux),
     recovery: None,
     source: include_str!("highspeed.rs"),

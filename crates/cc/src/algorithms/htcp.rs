@@ -101,7 +101,7 @@ pub(crate) const ROW: Row = Row {
         Variable::new("old_max_b", "segments/s", "B(k), the largest throughput before the last loss."),
         Variable::new("last_cong", "s", "Time at which Delta starts: the last congestion event."),
     ],
-    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false },
+    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false, own_start: None },
     ns2: Some(Ns2Agent::TcpLinux),
     recovery: None,
     source: include_str!("htcp.rs"),

@@ -85,7 +85,7 @@ pub(crate) const ROW: Row = Row {
         Variable::new("rtt_above", "", "1 after a high round, until theta low rounds have followed; else 0."),
         Variable::new("snd_cwnd_cnt", "bytes", "Bytes acknowledged since the window last grew."),
     ],
-    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false },
+    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false, own_start: None },
     ns2: Some(Ns2Agent::TcpLinux),
     recovery: None,
     source: include_str!("illinois.rs"),

@@ -46,7 +46,7 @@ pub(crate) const ROW: Row = Row {
     sources: &["RFC 6582", "RFC 5681, section 3.2"],
     params: reno::PARAMS,
     variables: reno::VARIABLES,
-    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false },
+    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false, own_start: None },
     ns2: Some(Ns2Agent::Own),
     recovery: Some("newreno"),
     source: include_str!("newreno.rs"),

@@ -80,7 +80,7 @@ pub(crate) const ROW: Row = Row {
     sources: &["RFC 5681, section 3.1", "RFC 6582", "RFC 3465", "RFC 3742", "RFC 8511"],
     params: PARAMS,
     variables: VARIABLES,
-    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false },
+    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false, own_start: None },
     ns2: Some(Ns2Agent::Own),
     recovery: None,
     source: include_str!("reno.rs"),

@@ -44,7 +44,7 @@ pub(crate) const ROW: Row = Row {
     sources: &["RFC 6675", "RFC 2018", "RFC 2883", "RFC 5681, section 3.2"],
     params: reno::PARAMS,
     variables: reno::VARIABLES,
-    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false },
+    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false, own_start: None },
     ns2: Some(Ns2Agent::Own),
     recovery: Some("sack"),
     source: include_str!("sack.rs"),

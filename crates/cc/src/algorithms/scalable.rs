@@ -71,7 +71,7 @@ pub(crate) const ROW: Row = Row {
         Variable::new("bytes_acked", "bytes", "Bytes acknowledged since the window last grew."),
         Variable::new("ack_cnt", "ACKs", "ACKs since the window last grew (`ns2`)."),
     ],
-    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false },
+    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false, own_start: None },
     ns2: Some(Ns2Agent::TcpLinux),
     recovery: None,
     source: include_str!("scalable.rs"),

@@ -45,7 +45,7 @@ pub(crate) const ROW: Row = Row {
     sources: &["V. Jacobson, \"Congestion Avoidance and Control\", SIGCOMM 1988", "K. Fall and S. Floyd, CCR 1996"],
     params: reno::PARAMS,
     variables: reno::VARIABLES,
-    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false },
+    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false, own_start: None },
     ns2: Some(Ns2Agent::Own),
     recovery: Some("tahoe"),
     source: include_str!("tahoe.rs"),

@@ -112,7 +112,15 @@ pub(crate) const ROW: Row = Row {
         Variable::new("delta", "segments", "The flow's segments in the queue at the last decision (`ns2`)."),
         Variable::new("increase", "segments", "Segments that each ACK of the round adds (`ns2`)."),
     ],
-    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false },
+    traits: Traits {
+        response: Response::Reduces,
+        needs_ecn: false,
+        scales: true,
+        l4s: false,
+        own_start: Some(
+            "has a slow start of its own, which doubles the window every other round-trip time and ends by delay",
+        ),
+    },
     ns2: Some(Ns2Agent::Own),
     recovery: None,
     source: include_str!("vegas.rs"),

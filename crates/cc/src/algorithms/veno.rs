@@ -75,7 +75,7 @@ pub(crate) const ROW: Row = Row {
         Variable::new("grows", "", "1 if the next window in the congestive state adds a segment, else 0."),
         Variable::new("doing_veno", "", "1 while the connection is Open and Veno decides, else 0."),
     ],
-    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false },
+    traits: Traits { response: Response::Reduces, needs_ecn: false, scales: true, l4s: false, own_start: None },
     ns2: Some(Ns2Agent::TcpLinux),
     recovery: None,
     source: include_str!("veno.rs"),

@@ -26,8 +26,10 @@ mod prague;
 mod recoveries;
 mod reno;
 mod reno_ns2;
+mod resume;
 mod rounds;
 mod scalable;
+mod start;
 mod vegas;
 mod veno;
 mod westwood;
@@ -54,12 +56,15 @@ fn sources(dir: &str) -> String {
 /// Every test that a module's page names under "Vectors" exists, and every algorithm's page has all its headings.
 #[test]
 fn pages_name_tests_that_exist() {
-    const PARTS: [&str; 6] = [
+    const PARTS: [&str; 9] = [
         include_str!("../../src/algorithms/compound/linux.rs"),
         include_str!("../../src/algorithms/cubic/linux.rs"),
         include_str!("../../src/algorithms/cubic/ns2.rs"),
         include_str!("../../src/hystart.rs"),
         include_str!("../../src/algorithms/reno/ns2.rs"),
+        include_str!("../../src/resume.rs"),
+        include_str!("../../src/search.rs"),
+        include_str!("../../src/start.rs"),
         include_str!("../../src/algorithms/vegas/ns2.rs"),
     ];
     // A recovery of the same name belongs to the connection, and so do its tests.

@@ -18,6 +18,11 @@ pub(crate) struct Chosen<'a> {
 }
 
 impl Chosen<'_> {
+    /// The value given for a parameter.
+    pub(crate) fn given(&self, name: &str) -> Option<&ParamValue> {
+        self.given.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
     /// Returns all parameters: the given value, else the stack's, else the algorithm's default.
     pub(crate) fn params(&self, stack: Stack) -> Vec<(String, ParamValue)> {
         let value = |param: &CatalogueParam| {

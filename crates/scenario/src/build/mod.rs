@@ -14,6 +14,7 @@ mod rules;
 mod schemes;
 mod shorthand;
 mod sizes;
+mod start;
 mod tcp;
 mod traces;
 mod wifi;

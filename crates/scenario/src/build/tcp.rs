@@ -6,10 +6,10 @@ use super::rules::Rules;
 use crate::check::Path;
 use crate::problem::Place;
 use crate::record::{FromValue, Item, Layers, OrWord, Record, Value, default};
-use crate::schema::{DELAYED_ACK, PACING, RTO, TCP, Table, habits};
+use crate::schema::{CAREFUL_RESUME, DELAYED_ACK, PACING, RTO, TCP, Table, habits};
 use crate::suggest::hint;
 use crate::types::{
-    DelayedAck, EcnEcho, Pacing, Peer, PeerEcn, RecoveryKind, Reduction, RtoConfig, RtoStyle, Stack, Tcp,
+    CarefulResume, DelayedAck, EcnEcho, Pacing, Peer, PeerEcn, RecoveryKind, Reduction, RtoConfig, RtoStyle, Stack, Tcp,
 };
 use crate::words::FromWord;
 use narrows_settings::Config;
@@ -159,10 +159,14 @@ impl<'a> Build<'a> {
         let rto = self.rto(said, habits)?;
         let tables = layers.records.as_slice();
         let chosen = chosen?;
+        let scheme = assist.as_ref().and_then(Option::as_deref);
+        let begins = self.begins(said, chosen, &layers, careful_resume(tables)?, scheme)?;
+        let mut cc_params = chosen.params(stack);
+        begins.give(&mut cc_params);
         let mut tcp = Tcp {
             stack,
             cc: chosen.row.name.clone(),
-            cc_params: chosen.params(stack),
+            cc_params,
             assist: assist?,
             peer: Peer { assist: peer_assist?, ecn: layers.get::<SameOr<PeerEcn>>("peer_ecn")?.0 },
             read_rate: None,
@@ -177,6 +181,8 @@ impl<'a> Build<'a> {
                 ect1: answer.ect1,
                 autotuning: autotuning(said, &layers)?,
                 pacing: pacing(tables)?,
+                slow_start: begins.slow_start,
+                careful_resume: begins.careful_resume,
                 rto,
                 ..Config::default()
             },
@@ -455,6 +461,16 @@ fn pacing(tables: &[&Record]) -> Option<Pacing> {
             Some(Pacing::Ratio { slow_start: layers.get("slow_start")?, avoidance: layers.get("avoidance")? })
         }
         _ => Some(Pacing::Off),
+    }
+}
+
+fn careful_resume(tables: &[&Record]) -> Option<Option<CarefulResume>> {
+    match or_off(tables, "careful_resume", &CAREFUL_RESUME)? {
+        Some(layers) if !layers.records.is_empty() => {
+            let (saved_cwnd, saved_rtt) = (layers.get("saved_cwnd")?, layers.get("saved_rtt")?);
+            Some(Some(CarefulResume { saved_cwnd, saved_rtt }))
+        }
+        _ => Some(None),
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) use root::ROOT;
 pub(crate) use schemes::{kind as scheme_kind, root};
 pub(crate) use stack::{COLUMNS, STACKS, habits};
 pub(crate) use tcp::TCP;
-pub(crate) use tcp_inner::{DELAYED_ACK, PACING, RTO};
+pub(crate) use tcp_inner::{CAREFUL_RESUME, DELAYED_ACK, PACING, RTO};
 pub(crate) use topology::{DIRECTION, LINK, NODE, QUEUE, SHORTHAND};
 pub(crate) use wifi::{AGGREGATION, WIFI};
 pub(crate) use workload::WORKLOAD;

@@ -1,9 +1,10 @@
 //! Rows of the TCP settings (keys of `[tcp]`): allowed values, defaults, and the field that each fills.
 
-use super::tcp_inner::{DELAYED_ACK, PACING, RTO};
+use super::tcp_inner::{CAREFUL_RESUME, DELAYED_ACK, PACING, RTO};
 use super::{ANY_RATE, Field, Kind, LARGE, Lens, Need, STACKS, Table, Word};
 use crate::record::{FromValue, Item, ToValue, Value};
-use crate::types::{IdleRestart, InitialWindow, ParamValue, PeerEcn, Tcp};
+use crate::types::{IdleRestart, InitialWindow, ParamValue, PeerEcn, SlowStart, Tcp};
+use crate::words::FromWord;
 use narrows_units::Bytes;
 
 /// The row of a setting that fills the field of `narrows_settings::Config` with the same name.
@@ -395,11 +396,51 @@ const SETTINGS: &[Field] = &[
          historic).",
     ),
     setting!(
-        unused_growth,
-        Kind::Switch,
+        rate_limited,
+        Kind::Choice(&[
+            Word(
+                "cwnd_limited",
+                "not at all; in slow start up to twice what was in flight (Linux; RFC 9438, section 5.8)",
+            ),
+            Word(
+                "max_flight",
+                "up to what the largest flight since the last reduction allows (draft-ietf-ccwg-ratelimited-increase-11)",
+            ),
+            Word(
+                "rfc7661",
+                "while at least half of cwnd is acknowledged per round-trip time; otherwise a loss reduces to half of what \
+                 was in use, and five minutes halve the window; replaces `idle_restart` and `cwnd_validation`",
+            ),
+            Word("unlimited", "as if cwnd were the limit, as in ns-2 and in ns-3 of 2011 (RFC 5681 says nothing)"),
+        ]),
+        Need::Default("cwnd_limited"),
+        "How cwnd grows while the application or the peer's window, not cwnd, limits the sender.",
+    ),
+    Field::new(
+        "slow_start",
+        Kind::Choice(&[
+            Word("own", "as the congestion control has it: for nearly all standard, for CUBIC by its parameter"),
+            Word("standard", "until a loss or an echo (RFC 5681)"),
+            Word("hystart", "Linux's HyStart, which Linux has in CUBIC alone"),
+            Word("hystart++", "RFC 9406"),
+            Word("search", "until deliveries no longer double (draft-chung-ccwg-search, SEARCH 3.0)"),
+            Word("limited", "RFC 3742: above `max_ssthresh` by half of that per round-trip time"),
+        ]),
+        Need::Default("own"),
+        "Slow start, for every congestion control that has the standard one.",
+    )
+    .lens(reads(start)),
+    setting!(
+        max_ssthresh,
+        Kind::Integer(2, 1_000_000),
+        Need::Default("100"),
+        "With `slow_start = \"limited\"`: the window in segments above which growth is limited (RFC 3742).",
+    ),
+    ruled!(
+        careful_resume,
+        Kind::OrFalse(&CAREFUL_RESUME),
         Need::Default("false"),
-        "Whether cwnd grows while the application or the peer's window, not cwnd, limits the sender, as in ns-2 and \
-         in ns-3 of 2011 (Linux, RFC 9438 and RFC 7661: no; RFC 5681 says nothing).",
+        "What the sender knows of the path from an earlier connection (RFC 9959), or `false`.",
     ),
     setting!(
         slow_start_at_equality,
@@ -416,6 +457,19 @@ const SETTINGS: &[Field] = &[
     .honoured(),
     ruled!(rto, Kind::Table(&RTO), Need::Described("the table's own defaults"), "The retransmission timer."),
 ];
+
+/// Returns the slow start: the setting, or the word of a congestion control that has a parameter for it.
+fn start(tcp: &Tcp) -> Value {
+    let own = tcp.cc_params.iter().find_map(|(name, value)| match (name.as_str(), value) {
+        ("slow_start", ParamValue::Choice(word)) => SlowStart::from_word(word),
+        _ => None,
+    });
+    let start = match (tcp.slow_start, own) {
+        (SlowStart::Standard, Some(own)) => own,
+        (start, _) => start,
+    };
+    start.to_value()
+}
 
 /// Returns the congestion control's parameters.
 fn cc_params(tcp: &Tcp) -> Value {

@@ -1,8 +1,8 @@
-//! The tables inside `[tcp]`: delayed ACKs, pacing and the retransmission timer.
+//! The tables inside `[tcp]`: delayed ACKs, pacing, careful resume and the retransmission timer.
 
-use super::{Field, Kind, LONG, Need, SOME_TIME, Table, Word};
+use super::{Field, Kind, LARGE, LONG, Need, SOME_TIME, Table, Word};
 use crate::record::{Record, ToValue, Value};
-use crate::types::{DelayedAck, Pacing, RtoConfig};
+use crate::types::{CarefulResume, DelayedAck, Pacing, RtoConfig};
 
 /// Delayed acknowledgments.
 pub(crate) static DELAYED_ACK: Table = Table {
@@ -45,6 +45,23 @@ pub(crate) static PACING: Table = Table {
             "Percent otherwise (Linux's tcp_pacing_ca_ratio).",
         )
         .unit("percent"),
+    ]],
+};
+
+/// Careful resume.
+pub(crate) static CAREFUL_RESUME: Table = Table {
+    name: "tcp.careful_resume",
+    doc: "What an earlier connection on the same path left (RFC 9959). Once the initial window is acknowledged at a \
+          round-trip time of more than half and at most ten times `saved_rtt`, cwnd jumps to half of `saved_cwnd`, paced \
+          over a round-trip time.",
+    groups: &[&[
+        Field::new(
+            "saved_cwnd",
+            Kind::Size(1, LARGE),
+            Need::Required,
+            "Bytes that the earlier connection had delivered in a round-trip time.",
+        ),
+        Field::new("saved_rtt", SOME_TIME, Need::Required, "Its smallest round-trip time."),
     ]],
 };
 
@@ -108,6 +125,18 @@ impl ToValue for Pacing {
             Self::Ratio { slow_start, avoidance } => Value::Table(Record::of(
                 &PACING,
                 [("slow_start", slow_start.to_value()), ("avoidance", avoidance.to_value())],
+            )),
+        }
+    }
+}
+
+impl ToValue for Option<CarefulResume> {
+    fn to_value(&self) -> Value {
+        match *self {
+            None => Value::Off,
+            Some(CarefulResume { saved_cwnd, saved_rtt }) => Value::Table(Record::of(
+                &CAREFUL_RESUME,
+                [("saved_cwnd", saved_cwnd.to_value()), ("saved_rtt", saved_rtt.to_value())],
             )),
         }
     }

@@ -161,6 +161,9 @@ impl Connection {
             marked: Bytes::new(echo.bytes),
             newly_lost: Bytes::ZERO,
         };
+        if self.congestion.limits.is_some() {
+            self.validate_by_ack(now);
+        }
         let phase = self.episode.phase(Phase::Open);
         let path = self.path_in(phase, self.tx.board.flight(), now);
         if self.congestion.needs.acks {
@@ -210,6 +213,9 @@ impl Connection {
             marked: Bytes::new(echo.bytes),
             newly_lost: Bytes::new(verdict.newly_lost),
         };
+        if self.congestion.limits.is_some() {
+            self.validate_by_ack(now);
+        }
         self.measure(&ack, found_in, advice, now);
         let Echo { marks: echoed, bytes: marked } = echo;
         let news = News { flight, delivered: delivery.octets, marked, echoed, advanced: acked > 0 };

@@ -4,7 +4,7 @@ use super::Connection;
 use crate::sender::Fresh;
 use crate::usage::Stop;
 use narrows_cc::Phase;
-use narrows_settings::IdleRestart;
+use narrows_settings::{IdleRestart, RateLimited};
 use narrows_units::Instant;
 
 impl Connection {
@@ -25,6 +25,11 @@ impl Connection {
         if idle <= rto {
             return;
         }
+        if self.config.rate_limited == RateLimited::Rfc7661 {
+            // The window is kept for the non-validated period, and then halved (RFC 7661, section 4.4).
+            self.halve_if_overdue(now);
+            return;
+        }
         let kind = self.config.idle_restart;
         if kind == IdleRestart::Off || self.congestion.needs.window_in_recovery {
             return;
@@ -35,6 +40,31 @@ impl Connection {
             IdleRestart::Rfc5681 | IdleRestart::Off => self.congestion.restart(&path),
         }
         self.tx.usage.restart(now);
+    }
+
+    /// Halves a window that has not been validated for too long (RFC 7661, section 4.4.3).
+    #[cold]
+    fn halve_if_overdue(&mut self, now: Instant) {
+        let cwnd = self.congestion.win.cwnd.as_u64();
+        let Some(validation) = self.congestion.limits.as_mut().and_then(|limits| limits.validation()) else { return };
+        if validation.is_overdue(cwnd, now) {
+            let path = self.path(self.tx.board.flight(), now);
+            self.congestion.halve_unvalidated(&path);
+            self.tx.usage.restart(now);
+        }
+    }
+
+    /// Takes note of what an ACK delivered, where RFC 7661 validates the window. A recovery is not measured (section
+    /// 4.2).
+    #[cold]
+    pub(super) fn validate_by_ack(&mut self, now: Instant) {
+        let (una, srtt, cwnd) = (self.tx.una, self.rto.srtt(), self.congestion.win.cwnd.as_u64());
+        let measures = matches!(self.phase(), Phase::Open | Phase::Disorder);
+        let Some(validation) = self.congestion.limits.as_mut().and_then(|limits| limits.validation()) else { return };
+        if measures && validation.on_ack(una, cwnd, srtt, now) {
+            let path = self.path(self.tx.board.flight(), now);
+            self.congestion.halve_unvalidated(&path);
+        }
     }
 
     /// Notes that nothing may be sent although cwnd has room: the application, the peer's window or Nagle's algorithm
@@ -61,13 +91,18 @@ impl Connection {
         let tx = &mut self.tx;
         let stop = Stop { limited, flight: tx.board.flight(), una: tx.una, nxt: tx.nxt, now };
         tx.usage.note(&stop, &self.congestion.win, self.config.slow_start_at_equality);
+        if let Some(limits) = &mut self.congestion.limits {
+            limits.on_stop(stop.flight, self.congestion.win.cwnd.as_u64());
+        }
     }
 
     /// Decays a window that the application has not used for an RTO (RFC 2861; Linux's `tcp_cwnd_application_limited`).
     /// An application with data that waits for the peer's window or the pacer has used cwnd as far as it could.
     fn validate_window(&mut self, now: Instant) {
-        let applies =
-            self.config.cwnd_validation && self.phase() == Phase::Open && !self.congestion.needs.window_in_recovery;
+        let applies = self.config.cwnd_validation
+            && self.config.rate_limited != RateLimited::Rfc7661
+            && self.phase() == Phase::Open
+            && !self.congestion.needs.window_in_recovery;
         if applies && let Some(used) = self.tx.usage.unused_for(self.rto.current(), now) {
             let path = self.path(self.tx.board.flight(), now);
             self.congestion.decay_unused(used, &path);

@@ -7,7 +7,7 @@ use crate::ecn::Mode;
 use crate::episode::{Begins, Reduction, Signs, Spurious};
 use crate::recovery::Verdict;
 use crate::recovery::prr::Step;
-use narrows_cc::{Congestion, LostSegment, Phase};
+use narrows_cc::{Congestion, LostSegment, Path, Phase};
 use narrows_settings::{RecoveryStyle, Reduction as ReductionKind};
 use narrows_units::{Bytes, Instant};
 
@@ -78,6 +78,9 @@ impl Connection {
         if verdict.exit || (left_cwr && matches!(phase, Phase::Open | Phase::Disorder)) {
             let path = self.path(self.tx.board.flight(), now);
             self.congestion.on_recovered(verdict.cwnd_cap, &path);
+            if self.congestion.limits.is_some() {
+                self.resume_validated(now);
+            }
             self.tx.usage.restart(now);
         }
         let begins = self.episode.judge(&Signs {
@@ -156,7 +159,10 @@ impl Connection {
         self.tx.usage.restart(now);
         let path = self.path(news.flight, now);
         self.congestion.on_congestion(event, &path);
-        if self.congestion.leaves_reduction() {
+        if self.congestion.limits.is_some() {
+            self.reduce_to_use(prior, news.flight, &path);
+        }
+        if self.congestion.leaves_reduction() && !self.congestion.reduces_at_once() {
             let board = &self.tx.board;
             let recover_fs = match self.config.reduction {
                 ReductionKind::Immediate => return,
@@ -164,6 +170,27 @@ impl Connection {
                 ReductionKind::PrrLinux => prior,
             };
             self.episode.begin_step(recover_fs, self.smss);
+        }
+    }
+
+    /// Reduces further after a congestion event, where RFC 7661 had not validated the `prior` window.
+    #[cold]
+    fn reduce_to_use(&mut self, prior: u64, flight: u64, path: &Path) {
+        let lost = self.rate.lost().saturating_sub(self.tx.board.lost());
+        let validation = self.congestion.limits.as_mut().and_then(|limits| limits.validation());
+        if let Some(used) = validation.and_then(|it| it.on_congestion(prior, flight, lost)) {
+            self.congestion.reduce_to_use(used, path);
+        }
+    }
+
+    /// Sets the window after a recovery that began without validation (RFC 7661, section 4.4.1).
+    #[cold]
+    fn resume_validated(&mut self, now: Instant) {
+        let lost = self.rate.lost();
+        let validation = self.congestion.limits.as_mut().and_then(|limits| limits.validation());
+        if let Some(cwnd) = validation.and_then(|it| it.on_recovered(lost)) {
+            let path = self.path(self.tx.board.flight(), now);
+            self.congestion.resume_at(cwnd, &path);
         }
     }
 

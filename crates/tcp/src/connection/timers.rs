@@ -159,6 +159,9 @@ impl Connection {
             self.report_losses(now);
         }
         self.congestion.on_congestion(&Congestion::Timeout { repeated }, &path);
+        if let Some(validation) = self.congestion.limits.as_mut().and_then(|limits| limits.validation()) {
+            validation.on_timeout();
+        }
     }
 
     /// Arms the persist timer if it is not running (RFC 9293, section 3.8.6.1).

@@ -6,6 +6,7 @@ use crate::ecn::AccurateEcn;
 use crate::recovery::{Clock, Tail};
 use crate::stats::{Info, State, Stats};
 use narrows_cc::{CongestionControl, Path, Phase};
+use narrows_settings::RateLimited;
 use narrows_units::{Bytes, Duration, Instant};
 use narrows_wire::Ip;
 
@@ -148,12 +149,20 @@ impl Connection {
             snd_nxt: tx.nxt,
             delivered: Bytes::new(self.rate.delivered()),
             lost: Bytes::new(self.rate.lost()),
-            cwnd_limited: self.config.unused_growth || tx.usage.is_limited(win, self.config.slow_start_at_equality),
+            cwnd_limited: (self.config.rate_limited != RateLimited::CwndLimited && self.grows_anyway())
+                || tx.usage.is_limited(win, self.config.slow_start_at_equality),
             pacing_rate: self.pacer.rate(win),
             phase,
             ecn: self.ecn.feedback(),
             slow_start_at_equality: self.config.slow_start_at_equality,
         }
+    }
+
+    /// Whether the window may grow although cwnd did not stop the sender.
+    #[cold]
+    fn grows_anyway(&self) -> bool {
+        let cwnd = self.congestion.win.cwnd.as_u64();
+        self.congestion.limits.as_ref().is_none_or(|limits| limits.lets_grow(cwnd))
     }
 
     /// The time, and what the reordering window is computed from, for recovery.

@@ -2,7 +2,7 @@
 //! (RFC 2861).
 
 use super::harness::*;
-use crate::{Config, DelayedAck, IdleRestart};
+use crate::{Config, DelayedAck, IdleRestart, RateLimited};
 use narrows_cc::Congestion;
 use narrows_units::{Bytes, Duration};
 
@@ -115,14 +115,14 @@ fn a_window_that_is_not_used_decays_where_it_is_validated() {
 
 #[test]
 fn a_window_that_is_not_used_grows_only_where_it_may() {
-    for unused_growth in [false, true] {
-        let config = Config { mss: 1000, timestamps: false, unused_growth, ..Config::default() };
+    for rate_limited in [RateLimited::CwndLimited, RateLimited::Unlimited] {
+        let config = Config { mss: 1000, timestamps: false, rate_limited, ..Config::default() };
         let mut net = Net::new([config; 2], [reno(), reno()], [1, 1]);
         net.establish();
         let before = net.ends[C].info().cwnd;
         trickle(&mut net, 1_000, 20);
         let grown = net.ends[C].info().cwnd > before;
-        assert_eq!(grown, unused_growth);
+        assert_eq!(grown, rate_limited == RateLimited::Unlimited);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whole transfers.
 
 use super::harness::*;
-use crate::{Config, EcnEcho, IdleRestart, Pacing, RecoveryKind, Reduction, State};
+use crate::{Config, EcnEcho, IdleRestart, Pacing, RateLimited, RecoveryKind, Reduction, State};
 use narrows_units::{Bytes, Duration, Instant};
 use narrows_wire::Packet;
 use proptest::prelude::*;
@@ -54,7 +54,7 @@ fn configs() -> impl Strategy<Value = Config> {
         pacing: if f[9] { Pacing::Ratio { slow_start: 200, avoidance: 120 } } else { Pacing::Off },
         idle_restart: if f[10] { IdleRestart::Linux } else { IdleRestart::Rfc5681 },
         cwnd_validation: f[11],
-        unused_growth: f[11] != f[12],
+        rate_limited: if f[11] != f[12] { RateLimited::Unlimited } else { RateLimited::CwndLimited },
         ecn_echo: if f[12] { EcnEcho::EachMark } else { EcnEcho::UntilCwr },
         recv_buffer: Bytes::new(buffer),
         mss,

@@ -233,6 +233,11 @@ impl CongestionControl for CubicLinux {
         self.s.epoch = None;
     }
 
+    fn growth_limit(&self, flight: Bytes, path: &Path, win: &Window) -> Bytes {
+        // The window grows by half in a round-trip time at most (RFC 9438, section 4.4; here `cnt >= 2`).
+        if win.in_slow_start(path) { flight + flight } else { flight + flight / 2 }
+    }
+
     fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("last_max", self.s.last_max as f64);
         visit("origin", self.s.origin as f64);
