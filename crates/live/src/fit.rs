@@ -242,6 +242,8 @@ fn honours(tcp: &Tcp, name: &str, defaults: &Defaults) -> bool {
         "gso" => tcp.gso,
         // Linux has F-RTO (`tcp_frto`), and uses it unless it is told otherwise.
         "frto" => tcp.frto,
+        // The same of probes (`tcp_early_retrans`); other recoveries have none.
+        "tail_probes" => tcp.tail_probes || tcp.recovery != RecoveryKind::Rack,
         "idle_restart" => tcp.idle_restart != IdleRestart::Rfc5681,
         // Values other than the stack's are set ([`rto_bounds_ms`]).
         "rto.min" => tcp.rto.min != defaults.stack.rto.min,

@@ -247,6 +247,9 @@ pub struct Config {
     pub recovery: RecoveryKind,
     /// Rules of [`Rack`](RecoveryKind::Rack) and [`frto`](Self::frto).
     pub recovery_style: RecoveryStyle,
+    /// With [`Rack`](RecoveryKind::Rack): probe the tail of what is outstanding (RFC 8985, section 7; Linux's
+    /// `tcp_early_retrans`).
+    pub tail_probes: bool,
     /// F-RTO (RFC 5682): after a timeout, new data leaves before a second retransmission, and the ACKs show whether
     /// the timeout was spurious. Tahoe and [`RtoOnly`](RecoveryKind::RtoOnly) do not have it.
     pub frto: bool,
@@ -361,6 +364,7 @@ impl Default for Config {
             },
             recovery: RecoveryKind::Sack,
             recovery_style: RecoveryStyle::Rfc,
+            tail_probes: true,
             frto: false,
             reduction: Reduction::Immediate,
             dupthresh: 3,

@@ -35,6 +35,7 @@ fn each_switch_reaches_the_connection() {
         ("recovery = \"fack\"", tcp::Config { recovery: tcp::RecoveryKind::Fack, ..base }),
         ("recovery = \"rack\"", tcp::Config { recovery: tcp::RecoveryKind::Rack, ..base }),
         ("recovery_style = \"linux\"", tcp::Config { recovery_style: tcp::RecoveryStyle::Linux, ..base }),
+        ("tail_probes = false", tcp::Config { tail_probes: false, ..base }),
         ("frto = true", tcp::Config { frto: true, ..base }),
         ("reduction = \"prr\"", tcp::Config { reduction: tcp::Reduction::Prr, ..base }),
         ("reduction = \"prr_linux\"", tcp::Config { reduction: tcp::Reduction::PrrLinux, ..base }),

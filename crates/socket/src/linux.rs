@@ -8,7 +8,7 @@ use narrows_settings::{
 use narrows_units::{Bytes, Duration};
 
 /// The settings of a connection of Linux with default sysctls: those of a scenario's `stack = "linux"`, but with
-/// Nagle's algorithm, which is a socket's default, and Linux's TIME-WAIT.
+/// RACK-TLP, F-RTO, Nagle's algorithm, which is a socket's default, and Linux's TIME-WAIT.
 #[must_use]
 pub fn linux() -> Config {
     Config {
@@ -74,8 +74,9 @@ pub(crate) fn configure(config: &mut Config, sysctls: &Sysctls, side: Side) {
     config.sack = sysctls.is_on("tcp_sack");
     config.timestamps = sysctls.is_on("tcp_timestamps");
     config.window_scaling = sysctls.is_on("tcp_window_scaling");
-    config.frto = sysctls.is_on("tcp_frto");
     config.dupthresh = u32::try_from(sysctls.number("tcp_reordering")).unwrap_or(3);
+    config.tail_probes = sysctls.number("tcp_early_retrans") >= 3;
+    config.frto = sysctls.number("tcp_frto") > 0;
     if !sysctls.is_on("tcp_slow_start_after_idle") {
         config.idle_restart = IdleRestart::Off;
     }

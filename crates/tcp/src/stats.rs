@@ -85,6 +85,8 @@ pub struct Stats {
     pub spurious: u64,
     /// Of these, the reductions of timeouts. The others are those of fast retransmits.
     pub spurious_timeouts: u64,
+    /// Segments that D-SACK blocks reported as duplicates.
+    pub duplicates_reported: Packets,
     /// Tail loss probes sent (RFC 8985, section 7).
     pub tail_probes: u64,
     /// Losses that a tail loss probe alone repaired (RFC 8985, section 7.4).

@@ -165,6 +165,13 @@ const SETTINGS: &[Field] = &[
         "With `rack` recovery or `frto`: the rules where RFCs leave a choice or Linux differs from them.",
     ),
     setting!(
+        tail_probes,
+        Kind::Switch,
+        Need::Default("true"),
+        "With `rack` recovery: a probe leaves after two round-trip times without an ACK, so that losses at the end of a \
+         flight show (RFC 8985, section 7; Linux's tcp_early_retrans).",
+    ),
+    setting!(
         frto,
         Kind::Switch,
         Need::ByStack(["false"; 4]),

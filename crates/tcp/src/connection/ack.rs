@@ -57,7 +57,9 @@ impl Connection {
             return false;
         }
         if ack < self.tx.una as i64 {
-            self.on_overtaken_ack(tcp, now);
+            if ack >= 0 && self.reads_overtaken(tcp, ack as u64) {
+                self.digest(tcp, ack as u64, 0, false, advice, now);
+            }
             return true;
         }
         let ack = ack as u64;
@@ -80,18 +82,16 @@ impl Connection {
         true
     }
 
+    /// Whether the SACK blocks of an ACK that later ones have overtaken are read, as in Linux (`tcp_ack`).
+    #[cold]
+    fn reads_overtaken(&self, tcp: &TcpRepr, ack: u64) -> bool {
+        self.undoes_as_linux() && self.sack && !tcp.options.sack.is_empty() && self.tx.una - ack <= self.tx.max_window()
+    }
+
     /// Whether an ACK while nothing is outstanding may show what became of a probe or of retransmissions.
     #[inline]
     fn is_news_of_the_past(&self, tcp: &TcpRepr) -> bool {
         self.recovery.awaits_ack() || (self.recovery.is_timed() && !tcp.options.sack.is_empty())
-    }
-
-    /// Handles an ACK that others have overtaken: at a full end its SACK blocks count (`tcp_ack`, `old_ack`).
-    #[cold]
-    fn on_overtaken_ack(&mut self, tcp: &TcpRepr, now: Instant) {
-        if self.socket.is_some() && self.sack && !tcp.options.sack.is_empty() && !self.tx.board.is_empty() {
-            self.digest(tcp, self.tx.una, 0, false, None, now);
-        }
     }
 
     /// Counts ACKs that acknowledge nothing new.
@@ -319,6 +319,9 @@ impl Connection {
         if self.sack && !tcp.options.sack.is_empty() {
             let blocks = self.tx.parse_blocks(&tcp.options.sack, ack);
             dsack = blocks.dsack;
+            if let Some((left, right)) = dsack {
+                self.stats.rare().duplicates_reported += Packets::new((right - left).div_ceil(self.smss.max(1)));
+            }
             sacked = self.tx.board.sack(blocks.above(), |segment, stamp| {
                 timing.on_delivered(segment, false);
                 rate.on_delivered(segment, stamp, now);
@@ -349,7 +352,9 @@ impl Connection {
             return;
         }
         let phase = self.phase();
-        let grows = !reduced && matches!(phase, Phase::Open | Phase::Disorder | Phase::Loss);
+        let grows = !reduced
+            && matches!(phase, Phase::Open | Phase::Disorder | Phase::Loss)
+            && (!ack.acked.is_zero() || self.recovery.grows_by_sack());
         if grows || self.congestion.needs.window_in_recovery {
             let path = self.path(self.tx.board.flight(), now);
             self.congestion.on_ack(ack, &path);

@@ -38,8 +38,8 @@ pub struct LinuxInfo {
     pub retrans: u64,
     /// Segments delivered to the peer, the SYN included (`tp->delivered`).
     pub delivered: u64,
-    /// Duplicate ACKs that mean loss, as long as no reordering was seen.
-    pub reordering: u64,
+    /// Degree of reordering in segments, and how often reordering was seen.
+    pub reordering: (u32, u32),
     /// Receive window as advertised last.
     pub receive_window: Bytes,
     /// Largest window that the peer ever offered.
@@ -74,7 +74,7 @@ impl Connection {
             lost,
             retrans,
             delivered: self.delivered_segments(sacked),
-            reordering: self.config.dupthresh.into(),
+            reordering: self.recovery.reordering().unwrap_or((self.config.dupthresh, 0)),
             receive_window: Bytes::new(self.rx.offered_window()),
             max_window: Bytes::new(self.tx.max_window()),
         }

@@ -20,7 +20,8 @@ impl Blocks {
 }
 
 impl Sender {
-    /// Translates SACK blocks to offsets, drops invalid ones and finds the D-SACK block (RFC 2883, section 4).
+    /// Translates the SACK blocks of an ACK of `ack` to offsets, drops invalid ones and finds the D-SACK block (RFC 2883,
+    /// section 4). Linux also reads those of an ACK that later ones have overtaken.
     pub(super) fn parse_blocks(&self, sack: &SackBlocks, ack: u64) -> Blocks {
         let mut blocks = Blocks::default();
         let offsets = |(left, right)| (self.offset(left), self.offset(right));
@@ -37,8 +38,9 @@ impl Sender {
                     continue;
                 }
             }
-            if right > ack as i64 {
-                blocks.list[blocks.len] = (left.max(ack as i64) as u64, right as u64);
+            let una = ack.max(self.una) as i64;
+            if right > una {
+                blocks.list[blocks.len] = (left.max(una) as u64, right as u64);
                 blocks.len += 1;
             }
         }

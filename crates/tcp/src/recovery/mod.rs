@@ -78,6 +78,11 @@ pub(crate) trait LossRecovery: fmt::Debug + Send {
         None
     }
 
+    /// Whether the window may grow by an ACK that only SACKs (Linux's `tcp_may_raise_cwnd`).
+    fn grows_by_sack(&self) -> bool {
+        true
+    }
+
     /// Whether it awaits something of the next ACK, as the fate of a probe, so that this is not plain.
     fn awaits_ack(&self) -> bool {
         false
@@ -102,6 +107,8 @@ pub(crate) struct Settings {
     pub(crate) impatient: bool,
     /// Whether to look for lost retransmissions.
     pub(crate) lost_retransmission: bool,
+    /// Whether RACK probes the tail.
+    pub(crate) tail_probes: bool,
     /// Whether F-RTO is in use.
     pub(crate) frto: bool,
     /// Whether SACK is in use.
@@ -256,6 +263,17 @@ impl Recovery {
         self.wants_deliveries
     }
 
+    /// See [`LossRecovery::grows_by_sack`].
+    pub(crate) fn grows_by_sack(&self) -> bool {
+        each!(&self.kind, r => r.grows_by_sack())
+    }
+
+    /// The degree of reordering in segments (Linux's `tcp_reordering`), and how often reordering was seen; `None` unless
+    /// recovery goes by time.
+    pub(crate) fn reordering(&self) -> Option<(u32, u32)> {
+        if let Kind::Rack(rack) = &self.kind { Some(rack.reordering()) } else { None }
+    }
+
     /// See [`LossRecovery::recovery_point`].
     pub(crate) fn recovery_point(&self) -> Option<u64> {
         each!(&self.kind, r => r.recovery_point())
@@ -282,6 +300,7 @@ pub(crate) fn build(config: &Config, smss: u64, sack: bool, board: &mut Scoreboa
         full_ack_cap: config.full_ack_cap,
         impatient: config.impatient,
         lost_retransmission: config.lost_retransmission,
+        tail_probes: config.tail_probes,
         frto: config.frto,
         sack,
         style: config.recovery_style,

@@ -41,6 +41,8 @@ mod keep {
     pub(super) const EVIDENCE: u8 = 2;
     /// Segments found lost by an ACK, for [`take_found_lost`](super::Scoreboard::take_found_lost).
     pub(super) const FOUND: u8 = 4;
+    /// Segments whole: SACK blocks split none.
+    pub(super) const WHOLE: u8 = 8;
 }
 
 /// The scoreboard of a connection.

@@ -201,9 +201,12 @@ impl Scoreboard {
     }
 
     /// Keeps the order of retransmissions from now on for [`in_send_order`](Self::in_send_order) alone: nothing is counted
-    /// against them.
-    pub(crate) fn keep_send_order(&mut self) {
+    /// against them. `whole` is whether only whole segments are SACKed, as in Linux (`tcp_match_skb_to_sack`).
+    pub(crate) fn keep_send_order(&mut self, whole: bool) {
         self.keeps = (self.keeps | keep::ORDER) & !keep::EVIDENCE;
+        if whole {
+            self.keeps |= keep::WHOLE;
+        }
     }
 
     /// The segments in the network that are not SACKed, in order of their last transmissions, with their indices. What

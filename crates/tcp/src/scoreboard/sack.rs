@@ -45,6 +45,10 @@ impl Scoreboard {
                 at += 1;
                 continue;
             }
+            if (segment.start < left || segment.end() > right) && self.keeps(keep::WHOLE) {
+                at += 1;
+                continue;
+            }
             if segment.start < left {
                 self.split(at, left);
                 at += 1;

@@ -86,6 +86,17 @@ fn a_probe_is_new_data_if_there_is_any_and_restarts_the_retransmission_timer() {
 }
 
 #[test]
+fn without_probes_the_tail_waits_for_the_retransmission_timer() {
+    for style in STYLES {
+        let config = Config { tail_probes: false, ..rack(style, 10) };
+        let (mut net, _) = start(config, Bytes::new(10 * UNIT), drop_first(&[10]));
+        net.run(at(3_000));
+        let stats = net.ends[C].stats();
+        assert_eq!((stats.tail_probes, stats.timeouts, times(&net, 10)), (0, 1, vec![200, 1_300]), "{style:?}");
+    }
+}
+
+#[test]
 fn there_is_one_probe_at_a_time() {
     for style in STYLES {
         let cut = |_, _, now: Instant| if now < at(10_000) { Fate::Drop } else { Fate::Pass };

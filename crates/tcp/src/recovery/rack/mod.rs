@@ -15,6 +15,9 @@
 //! | | RFC 8985 | Linux |
 //! |---|---|---|
 //! | reordering timer | the largest remaining time | and 2 ms (`TCP_TIMEOUT_MIN`) |
+//! | SACKed part of a segment | is SACKed | is ignored |
+//! | ACK that later ones have overtaken | is ignored | its SACK blocks count |
+//! | ACK that only SACKs lets the window grow | yes | if reordering went beyond DupThresh |
 //! | losses are sought | on each ACK | on ACKs that deliver something |
 //! | a SACKed retransmission was delivered | by timestamp and smallest RTT | by the smallest RTT |
 //! | D-SACK widens the window | once per round trip | if reordering was seen, and not for a probe |
@@ -73,12 +76,12 @@ pub(crate) struct Rack {
 impl Rack {
     /// A connection without losses yet.
     pub(crate) fn new(settings: Settings, board: &mut Scoreboard) -> Self {
-        board.keep_send_order();
+        board.keep_send_order(settings.style == RecoveryStyle::Linux);
         Self {
             settings,
             newest: Sending::NONE,
             rtt: Duration::ZERO,
-            window: ReorderingWindow::new(settings.style),
+            window: ReorderingWindow::new(&settings),
             probe: None,
             probe_due: false,
             reorder_at: Instant::NEVER,
@@ -167,6 +170,11 @@ impl Rack {
         (self.touched, self.sent) = (now, sent);
     }
 
+    /// The degree of reordering in segments, and how often reordering was seen.
+    pub(super) fn reordering(&self) -> (u32, u32) {
+        self.window.reordering()
+    }
+
     /// When a timer expires: the reordering timer or the probe timeout.
     #[inline]
     pub(super) fn timer(&self, tail: &Tail) -> Instant {
@@ -177,7 +185,8 @@ impl Rack {
     /// timeout.
     #[inline]
     fn probe_at(&self, tail: &Tail) -> Instant {
-        let quiet = !(self.awaits_ack() || self.disorder || self.in_recovery() || self.loss.active);
+        let quiet = self.settings.tail_probes
+            && !(self.awaits_ack() || self.disorder || self.in_recovery() || self.loss.active);
         let Some(head_sent_at) = tail.head_sent_at.filter(|_| quiet) else { return Instant::NEVER };
         // Linux counts the retransmission timeout from the head's transmission, unless an ACK is about to restart it.
         let from_head = head_sent_at + tail.rto;
@@ -214,7 +223,7 @@ impl LossRecovery for Rack {
         let mut verdict = Verdict::default();
         let advanced = self.advance(ack);
         let end_of_probe = self.probe.map(|probe| probe.end);
-        self.window.on_ack(ack, end_of_probe, board.high_sacked());
+        self.window.on_ack(ack, end_of_probe, board);
         match self.probe.map(|probe| probe.fate(ack)) {
             Some(Fate::Unknown) | None => {}
             Some(Fate::Needless) => self.probe = None,
@@ -302,6 +311,10 @@ impl LossRecovery for Rack {
 
     fn recovery_point(&self) -> Option<u64> {
         self.recovery.get()
+    }
+
+    fn grows_by_sack(&self) -> bool {
+        !self.linux() || self.window.is_degree_raised()
     }
 
     fn awaits_ack(&self) -> bool {
