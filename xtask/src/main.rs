@@ -8,6 +8,7 @@ mod docs;
 mod edges;
 mod manifest;
 mod names;
+mod rfc;
 mod source;
 
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ const USAGE: &str = "usage: cargo xtask check | docs | bpf | acks\n\
     \n\
     check  holds the crates to their edges (ARCHITECTURE.md, \"Workspace\"), keeps unsafe code, clocks, files, the\n\
     \x20      environment, threads and serde where they are allowed, the modules of cc and live free of circles, comments\n\
-    \x20      within 120 columns, and docs/algorithms.md true to the registries\n\
+    \x20      within 120 columns, docs/algorithms.md true to the registries, and docs/rfc.md to files and tests\n\
     docs   writes docs/algorithms.md from the registries\n\
     bpf    builds crates/live/bpf/objects from the eBPF programs beside it, with clang\n\
     acks   writes what congestion controls are told in simulated connections, for tests of eBPF: crates/live/tests/acks";
@@ -97,6 +98,7 @@ fn problems(root: &Path) -> Result<Vec<String>, String> {
     let schemes: Vec<&str> = catalogue.schemes.iter().map(|scheme| scheme.name).collect();
     found.extend(names::problems(&crates, &schemes)?);
     found.extend(docs::problems(root, &catalogue)?);
+    found.extend(rfc::problems(root)?);
     Ok(found)
 }
 

@@ -43,6 +43,8 @@ pub(crate) struct Sender {
     first: SeqNum,
     /// Consecutive ACKs that acknowledged nothing new; only used to count triple duplicate ACKs.
     pub(crate) repeated_acks: u32,
+    /// Duplicate ACKs since SND.UNA last advanced, where they count as deliveries.
+    pub(crate) by_duplicates: u32,
     fin_wanted: bool,
     fin_sent: bool,
     /// Whether one octet beyond SND.NXT is in flight as a window probe.
@@ -85,6 +87,7 @@ impl Sender {
             max_window: 0,
             probed: false,
             repeated_acks: 0,
+            by_duplicates: 0,
             probe_due: false,
             overridden: false,
             usage: Usage::default(),

@@ -14,7 +14,7 @@ use crate::rto::SampleContext;
 use crate::rtt::AckTiming;
 use crate::segment::flag;
 use narrows_cc::{Ack, Advice, Phase, Window};
-use narrows_settings::{RecoveryStyle, RtoStyle};
+use narrows_settings::{RecoveryKind, RecoveryStyle, RtoStyle};
 use narrows_units::{Bytes, Duration, Instant, Packets};
 use narrows_wire::{TcpFlags, TcpRepr};
 
@@ -183,7 +183,10 @@ impl Connection {
         // The measurements of this ACK belong to the phase before it.
         let found_in = self.phase();
         let ts = tcp.options.timestamps.filter(|_| self.ts.on);
-        let delivery = self.deliver(tcp, ack, acked, now);
+        let mut delivery = self.deliver(tcp, ack, acked, now);
+        if self.counts_duplicates() {
+            delivery.octets -= self.counted_before(acked, duplicate);
+        }
         // Without progress an ACK may be one that others have overtaken (RFC 9768, section 3.2.2.5.2).
         let progress = delivery.octets > 0 || !self.sack || self.ecn.mode() != Mode::Accurate;
         let forward = acked > 0 || delivery.sacked > 0;
@@ -238,6 +241,22 @@ impl Connection {
         if let Some(spurious) = self.episode.find_spurious(&Proof { acked, echo, dsack, linux }) {
             self.undo(&spurious, now);
         }
+    }
+
+    /// Whether duplicate ACKs count as deliveries, as in Linux without SACK (`tcp_add_reno_sack`).
+    #[inline]
+    fn counts_duplicates(&self) -> bool {
+        !self.sack && self.config.recovery == RecoveryKind::Rack && self.config.recovery_style == RecoveryStyle::Linux
+    }
+
+    /// Returns how much of `acked` duplicate ACKs have shown before (`tcp_remove_reno_sacks`), and counts this one.
+    fn counted_before(&mut self, acked: u64, duplicate: bool) -> u64 {
+        if acked == 0 {
+            self.tx.by_duplicates += u32::from(duplicate);
+            return 0;
+        }
+        let octets = u64::from(core::mem::take(&mut self.tx.by_duplicates)) * self.smss;
+        octets.min(acked.saturating_sub(self.smss))
     }
 
     /// Asks recovery what an ACK means, and sets the retransmission timer: it restarts if anything is acknowledged, and
