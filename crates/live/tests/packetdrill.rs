@@ -57,6 +57,8 @@ fn arriving(options: &Options, seq: u32, ack: u32, flags: TcpFlags, tcp: TcpOpti
         Ip::V6(ip) => ip.emit_into(6, length, &mut bytes),
     }
     tcp.emit_into(options.remote, options.local, payload, &mut bytes);
+    // The checksum is that of zeros.
+    bytes.resize(bytes.len() + payload, 0);
     bytes
 }
 
@@ -276,7 +278,7 @@ const SCRIPT: &str = "
 +0 bind(3, ..., ...) = 0
 +0 listen(3, 1) = 0
 +0...0.100 accept(3, ..., ...) = 4
-+.05 < S 0:0(0) win 32792 <mss 1000,sackOK,nop,wscale 7>
++.05 < S 0:0(0) win 32792 <mss 1000,nop,nop,sackOK,nop,wscale 7>
 +0 > S. 0:0(0) ack 1 <...>
 +.05 < . 1:1(0) ack 1 win 257
 +.02 write(4, ..., 3000) = 3000
