@@ -70,6 +70,8 @@ pub(crate) struct FastOpen {
     pub(crate) asked: bool,
     /// As a client: payload bytes of the SYN.
     pub(crate) sent: Bytes,
+    /// As a client: whether a write waits for the handshake.
+    pub(crate) write_waits: bool,
     /// As a client: what the SYN-ACK showed.
     pub(crate) report: Option<FastOpenReport>,
     /// As a server: what was decided about the SYN.

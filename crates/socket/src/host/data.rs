@@ -30,6 +30,8 @@ pub(super) struct Sending {
     to: Option<SocketAddr>,
     /// Whether that SYN was sent by this call.
     opened: bool,
+    /// Whether the call sleeps until all is taken.
+    sleeps: bool,
 }
 
 impl Host {
@@ -51,6 +53,7 @@ impl Host {
             for_room: false,
             to: send.to,
             opened: false,
+            sleeps: !nonblocking,
         };
         if nonblocking {
             let answer = self.try_send(&mut sending).unwrap_or_else(|| match sending.taken {
@@ -174,6 +177,12 @@ impl Host {
         socket.deferred = false;
         sending.opened = true;
         sending.taken = self.open_with_data(id, to, sending.wanted)?;
+        if sending.sleeps
+            && sending.taken < sending.wanted
+            && let Some(connection) = self.socket_mut(id).and_then(Socket::connection_mut)
+        {
+            connection.expect_write();
+        }
         Ok(())
     }
 

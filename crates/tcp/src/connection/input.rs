@@ -192,7 +192,7 @@ impl Connection {
         }
     }
 
-    fn on_fin(&mut self, now: Instant) {
+    pub(super) fn on_fin(&mut self, now: Instant) {
         let own = OwnPath { srtt: self.rto.srtt(), rto: self.rto.current() };
         if self.socket.is_none() {
             self.rx.request_ack();

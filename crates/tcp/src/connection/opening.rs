@@ -104,6 +104,9 @@ impl Connection {
         if !asked && sent == 0 {
             return;
         }
+        if fast_open.write_waits {
+            self.rx.enter_quick_acks();
+        }
         let cookie = tcp.options.fast_open().filter(|option| asked && !option.is_request());
         let data_lost = sent > 0 && acked < sent;
         fast_open.report = Some(FastOpenReport {
@@ -125,6 +128,9 @@ impl Connection {
             self.count_data(segment);
             self.rx.on_data(0, u64::from(segment.payload_len), tcp.flags.has(TcpFlags::FIN), self.sack, now);
             self.rx.request_ack();
+            if self.rx.is_finished() {
+                self.on_fin(now);
+            }
         }
     }
 

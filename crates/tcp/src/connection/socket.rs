@@ -80,6 +80,14 @@ impl Connection {
         }
     }
 
+    /// Notes that the program waits to write more once the handshake ends, so that data will carry the last ACK
+    /// (`sk_write_pending`).
+    pub fn expect_write(&mut self) {
+        if let Some(socket) = &mut self.socket {
+            socket.fast_open.write_waits = true;
+        }
+    }
+
     /// Decides about a SYN's Fast Open option and data; call it before the SYN is handled.
     pub fn decide_fast_open(&mut self, server: FastOpenServer) {
         if let Some(socket) = &mut self.socket {
@@ -193,8 +201,7 @@ impl Connection {
     }
 
     fn on_icmp_error(&mut self, failure: Failure, now: Instant) {
-        let pending = self.is_fast_open_pending();
-        let opening = matches!(self.state, State::SynSent | State::SynReceived) && !pending;
+        let opening = matches!(self.state, State::SynSent | State::SynReceived);
         let Some(socket) = &mut self.socket else { return };
         if opening || socket.options.receive_errors {
             self.fail(failure, now);

@@ -155,6 +155,16 @@ impl Receiver {
         true
     }
 
+    /// Acknowledges the next segments at once, unless data of our own answers them (`tcp_enter_quickack_mode`).
+    pub(crate) fn enter_quick_acks(&mut self) {
+        let window = self.offered_window();
+        let Some(linux) = &mut self.linux else { return };
+        let quota = linux.mss.quota(window);
+        if let Some(quick) = &mut linux.quick {
+            quick.on_old_data(quota);
+        }
+    }
+
     /// Takes the ECN codepoint of a segment with data: see
     /// [`QuickAck::on_ecn`](crate::linux::quickack::QuickAck::on_ecn).
     pub(crate) fn on_ecn_as_linux(&mut self, ect: bool, first_mark: bool) {
