@@ -1,7 +1,7 @@
 //! ACKs at full ends, as Linux 7.2 has them: that of a FIN, and one that others have overtaken.
 
 use super::harness::*;
-use crate::{Config, DelayedAck, SocketOptions};
+use crate::{Config, DelayedAck, RecoveryKind, RecoveryStyle, SocketOptions};
 use narrows_units::{Bytes, SeqNum};
 use narrows_wire::{SackBlocks, TcpFlags};
 
@@ -42,7 +42,8 @@ fn the_ack_of_a_fin_waits_for_our_own() {
 
 #[test]
 fn the_blocks_of_an_overtaken_ack_count() {
-    let config = Config { mss: 1000, timestamps: false, ..Config::default() };
+    let (recovery, recovery_style) = (RecoveryKind::Rack, RecoveryStyle::Linux);
+    let config = Config { mss: 1000, timestamps: false, recovery, recovery_style, ..Config::default() };
     let mut net = established(config);
     net.ends[C].write(Bytes::new(8000));
     while net.ends[C].poll_transmit(net.now).is_some() {}
