@@ -55,7 +55,6 @@ const TABLE: &[Row] = &[
     Row("tcp_fack", ANY, "0", Effect::Idle("without effect in Linux since 4.15")),
     Row("tcp_fastopen", Kind::Integer(0, 0x7fff_ffff), "1", Effect::Obeyed),
     Row("tcp_fastopen_blackhole_timeout_sec", COUNT, "0", Effect::Obeyed),
-    Row("tcp_fastopen_cookies", ANY, "0", Effect::Idle("not a setting of Linux; scripts probe for it")),
     Row("tcp_fastopen_key", Kind::Word, "00000000-00000000-00000000-00000000", Effect::Obeyed),
     Row("tcp_fin_timeout", Kind::Integer(1, 1 << 31), "60", Effect::Obeyed),
     Row("tcp_frto", Kind::Integer(0, 2), "2", Effect::Obeyed),

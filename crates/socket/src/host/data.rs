@@ -32,6 +32,8 @@ pub(super) struct Sending {
     opened: bool,
     /// Whether the call sleeps until all is taken.
     sleeps: bool,
+    /// Whether the handshake that this call began is over.
+    established: bool,
 }
 
 impl Host {
@@ -54,12 +56,16 @@ impl Host {
             to: send.to,
             opened: false,
             sleeps: !nonblocking,
+            established: false,
         };
         if nonblocking {
             let answer = self.try_send(&mut sending).unwrap_or_else(|| match sending.taken {
                 0 if sending.opened => Answer::error(Errno::EINPROGRESS),
                 0 => Answer::error(Errno::EAGAIN),
-                taken => Answer::value(taken as i64),
+                taken => {
+                    self.watch(&sending);
+                    Answer::value(taken as i64)
+                }
             });
             self.wake_waiting();
             return Progress::Done(answer);
@@ -94,6 +100,7 @@ impl Host {
         if let Some(answer) = before_send(socket, sending) {
             return answer;
         }
+        sending.established = true;
         if sending.faults && sending.taken == 0 && sending.wanted == 0 {
             return Some(Answer::error(Errno::EFAULT));
         }
@@ -144,11 +151,17 @@ impl Host {
                 }
             }
         }
-        if let Some(socket) = self.socket_mut(id) {
-            socket.watch(sending, zero_copy);
-        }
+        self.watch(sending);
         self.pump(id);
         Some(Answer::value(sending.taken as i64))
+    }
+
+    /// Watches a send whose completion or times are reported.
+    fn watch(&mut self, sending: &Sending) {
+        if let Ok((_, socket)) = self.at(sending.fd) {
+            let zero_copy = sending.flags & msg::ZEROCOPY != 0 && socket.options.zero_copy;
+            socket.watch(sending, zero_copy);
+        }
     }
 
     /// Sends a SYN with data for a call that may (`tcp_sendmsg_fastopen`).
@@ -253,8 +266,9 @@ fn before_send(socket: &mut Socket, sending: &mut Sending) -> Option<Option<Answ
     if !opening && socket.error.is_none() && !socket.shut_write && !matches!(state, State::Closed | State::Listen) {
         return None;
     }
-    // A send that opened the connection reports why that failed, whatever its SYN carried.
-    if sending.taken > 0 && !sending.opened && (socket.error.is_some() || socket.shut_write) {
+    // A call that began to connect and failed returns the error, although its SYN carried data.
+    let partly = sending.taken > 0 && (sending.established || !sending.opened);
+    if partly && (socket.error.is_some() || socket.shut_write) {
         return Some(Some(Answer::value(sending.taken as i64)));
     }
     if let Some(errno) = socket.take_error() {

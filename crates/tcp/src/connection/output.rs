@@ -148,6 +148,11 @@ impl Connection {
             tcp.ack = self.rx.ack();
         }
         tcp.window = self.rx.on_ack_sent(false);
+        if early {
+            // Data of the SYN does not count against the window of the answer.
+            let taken = u16::try_from(self.rx.delivered()).unwrap_or(u16::MAX);
+            tcp.window = tcp.window.saturating_add(taken);
+        }
         *out = self.packet(tcp);
         if self.socket.is_some() {
             self.write_syn_ecn(again, out);
