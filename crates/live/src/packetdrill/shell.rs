@@ -79,7 +79,7 @@ impl Shell {
         let input = self.input.as_mut().ok_or_else(|| gone("before"))?;
         input.write_all(line.as_bytes()).map_err(|_| gone("before"))?;
         let (status, output) = self.result(command)?.ok_or_else(|| gone("at"))?;
-        if let Some(error) = missing(command, &output) {
+        if let Some(error) = missing(command, &output).or_else(|| refused(command, &output)) {
             return Err(error);
         }
         Ok(ShellResult { status, output })
@@ -184,6 +184,37 @@ fn missing(command: &str, output: &str) -> Option<HostError> {
     ))
 }
 
+/// Settings of the newer kernels that suites are written for: the name, and what it needs.
+const NEWER: &[(&str, &str)] = &[
+    ("net.ipv4.tcp_ecn", "3 to 5 turn AccECN on, from Linux 7.0"),
+    ("net.ipv4.tcp_ecn_option", "AccECN, from Linux 6.18"),
+    ("net.ipv4.tcp_rto_max_ms", "from Linux 6.15"),
+];
+
+/// Returns the error of a setting that the kernel refuses to a command, from the messages of `sysctl`, `tc` and shells:
+/// what follows would test something else.
+fn refused(command: &str, output: &str) -> Option<HostError> {
+    let shown = command.split_whitespace().collect::<Vec<_>>().join(" ");
+    if output.contains("Specified qdisc kind is unknown") {
+        let reason = "this kernel lacks the queue discipline (CONFIG_NET_SCH_..)";
+        return Some(HostError::unsupported(format!("`{shown}`"), reason));
+    }
+    let quoted = |line: &str| line.split('"').nth(1).map(|name| name.replace('/', "."));
+    let path = |line: &str| {
+        let (_, rest) = line.split_once("/proc/sys/")?;
+        Some(rest.split([':', ' ']).next()?.replace('/', "."))
+    };
+    let (name, why) = output.lines().find_map(|line| {
+        let why = line.rsplit_once(": ")?.1;
+        let of_sysctl = line.contains("setting key \"").then(|| quoted(line)).flatten();
+        let absent = || (line.contains("cannot stat /proc/sys/")).then(|| path(line)).flatten();
+        of_sysctl.or_else(absent).map(|name| (name, why.to_owned()))
+    })?;
+    let newer = NEWER.iter().find(|(newer, _)| *newer == name).map(|(_, needs)| format!(" ({needs})"));
+    let reason = format!("this kernel refuses {name}: {why}{}", newer.unwrap_or_default());
+    Some(HostError::unsupported(format!("`{shown}`"), reason))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,5 +235,21 @@ mod tests {
         assert_eq!(named("sh: 1: tc: not found").as_deref(), Some(tc));
         assert!(named("/usr/bin/env: ‘python3’: No such file or directory").unwrap().contains("package python3"));
         assert_eq!(named("RTNETLINK answers: File exists"), None);
+    }
+
+    #[test]
+    fn a_refused_setting_is_named() {
+        let told = |output| refused("./defaults.sh\nsysctl -q x=3", output).map(|error| error.to_string());
+        assert_eq!(
+            told("sysctl: setting key \"net.ipv4.tcp_ecn\": Invalid argument").as_deref(),
+            Some(
+                "`./defaults.sh sysctl -q x=3`: this kernel refuses net.ipv4.tcp_ecn: Invalid argument (3 to 5 turn \
+                 AccECN on, from Linux 7.0)"
+            )
+        );
+        let absent = told("sysctl: cannot stat /proc/sys/net/ipv4/tcp_new: No such file or directory").unwrap();
+        assert!(absent.ends_with("refuses net.ipv4.tcp_new: No such file or directory"), "{absent}");
+        assert!(told("Error: Specified qdisc kind is unknown.").unwrap().contains("queue discipline"));
+        assert_eq!(told("net.ipv4.tcp_sack = 1"), None);
     }
 }
