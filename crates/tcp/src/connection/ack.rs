@@ -85,7 +85,8 @@ impl Connection {
     /// Whether the SACK blocks of an ACK that later ones have overtaken are read, as in Linux (`tcp_ack`).
     #[cold]
     fn reads_overtaken(&self, tcp: &TcpRepr, ack: u64) -> bool {
-        self.undoes_as_linux() && self.sack && !tcp.options.sack.is_empty() && self.tx.una - ack <= self.tx.max_window()
+        let reads = self.socket.is_some() || self.undoes_as_linux();
+        reads && self.sack && !tcp.options.sack.is_empty() && self.tx.una - ack <= self.tx.max_window()
     }
 
     /// Whether an ACK while nothing is outstanding may show what became of a probe or of retransmissions.
