@@ -537,3 +537,12 @@ fn a_syn_without_the_offer_is_answered_without_ecn() {
     it.hear(syn);
     assert_eq!(flags(&it.sent()[0]), 0b001, "tcp_ecn = 2: classic ECN if the peer asks");
 }
+
+#[test]
+fn a_segment_beyond_the_window_is_taken_whole_if_nothing_waits() {
+    let mut it = End::open_with(Config { recv_buffer: Bytes::new(18_980), ..config() }, SocketOptions::default());
+    it.hear(ack(1, ISS + 1, 20_000));
+    assert_eq!(it.end.readable(), Bytes::new(20_000));
+    it.hear(forge(C, 20_001, Some(ISS + 1), TcpFlags::RST, 0));
+    assert_eq!(it.end.failure(), Some(Failure::Reset), "RCV.NXT, although no window was offered there");
+}
