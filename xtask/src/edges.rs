@@ -17,7 +17,7 @@ const TABLE: &[Row] = &[
         ours: &["settings", "units"],
         outside: &["serde", "serde_json", "toml", "toml_writer"],
     },
-    Row { name: "tcp", rank: 2, ours: &["cc", "settings", "wire", "units"], outside: &["prefetch-index"] },
+    Row { name: "tcp", rank: 2, ours: &["cc", "settings", "wire", "units"], outside: &["prefetch-index", "siphasher"] },
     Row { name: "queue", rank: 2, ours: &["settings", "wire", "units", "rng"], outside: &[] },
     Row { name: "wifi", rank: 2, ours: &["wire", "units", "rng"], outside: &[] },
     Row { name: "scheme", rank: 3, ours: &["tcp", "queue", "cc", "settings", "wire", "units", "rng"], outside: &[] },

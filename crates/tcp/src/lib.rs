@@ -30,13 +30,13 @@ mod usage;
 
 pub use assist::{Agreement, Assist, COUNTERS, Outgoing, SegmentKind, WindowCap};
 pub use connection::{Connection, LinuxInfo};
-pub use ecn::{AccurateEcn, HeaderBits, LinuxEcnCounters, LinuxEcnMode, SeenOption, fail as ecn_fail};
+pub use ecn::{AccurateEcn, EcnOptions, HeaderBits, LinuxEcnCounters, LinuxEcnMode, SeenOption, fail as ecn_fail};
 pub use linux::write_queue::WriteFlags;
 pub use narrows_settings::{
     Burst, CarefulResume, Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RateLimited,
     RecoveryKind, RecoveryStyle, Reduction, RtoConfig, RtoStyle, SlowStart,
 };
-pub use socket::{EcnOptions, Failure, Icmp, KeepAlive, MtuProbing, SocketOptions};
+pub use socket::{Failure, Icmp, KeepAlive, MtuProbing, SocketOptions};
 pub use stats::{Info, State, Stats};
 
 #[cfg(test)]

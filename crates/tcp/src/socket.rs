@@ -1,9 +1,9 @@
 //! What a socket sets on a connection at any time, and how a connection ends for it.
 //!
-//! A connection of a simulated flow has none of this. One that [`Connection::set_socket`](crate::Connection::set_socket)
-//! was called for is a full end: it checks arriving segments, probes, keeps alive and gives up as Linux does.
+//! A connection of a simulated flow has none of this. With [`Connection::set_socket`](crate::Connection::set_socket) it
+//! is a full end: it checks arriving segments, probes, keeps alive and gives up as Linux does.
 
-use crate::ecn::LinuxEcn;
+use crate::ecn::{EcnOptions, LinuxEcn};
 use crate::fastopen::FastOpen;
 use narrows_units::{Bytes, Duration, Instant};
 
@@ -22,32 +22,6 @@ impl Default for KeepAlive {
     /// Linux's values: 2 h, 75 s, 9 probes.
     fn default() -> Self {
         Self { idle: Duration::from_secs(7200), interval: Duration::from_secs(75), probes: 9 }
-    }
-}
-
-/// How ECN is used by a socket (`net.ipv4.tcp_ecn`, by number).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EcnOptions {
-    /// `tcp_ecn`: 0 off, 1 classic, 2 classic if the peer asks, 3 AccECN, 4 AccECN if the peer asks and classic offered,
-    /// 5 AccECN if the peer asks and nothing offered.
-    pub mode: u8,
-    /// `tcp_ecn_option`: 0 no AccECN options, 1 where something has to be told, 2 on every ACK and data segment with
-    /// room, 3 as 2 and once more after losses.
-    pub option: u8,
-    /// `tcp_ecn_option_beacon`: options per round-trip time at least.
-    pub beacon: u8,
-    /// `tcp_ecn_fallback`: whether retransmitted SYNs leave ECN out.
-    pub fallback: bool,
-    /// Whether the congestion control needs ECN (`TCP_CONG_NEEDS_ECN`, as DCTCP).
-    pub needed: bool,
-    /// Whether the congestion control asks for ECT(1) (`TCP_CONG_ECT_1_NEGOTIATION`).
-    pub ect1: bool,
-}
-
-impl Default for EcnOptions {
-    /// Linux's values: classic ECN if the peer asks, options on every ACK with room, three a round trip.
-    fn default() -> Self {
-        Self { mode: 2, option: 2, beacon: 3, fallback: true, needed: false, ect1: false }
     }
 }
 

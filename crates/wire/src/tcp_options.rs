@@ -203,9 +203,9 @@ const ROOM: usize = 40;
 
 impl TcpOptions {
     /// Length of the emitted options in bytes, 0 to 40, padded to a multiple of four with NOPs in Linux's layout: 4 for
-    /// MSS, 12 for timestamps, 4 to 12 for AccECN, 4 for window scale, 4 + 8n for n SACK blocks, 4 to 20 for Fast Open. SACK permitted takes
-    /// the place of the two NOPs before timestamps; without timestamps it takes 4. SACK blocks that do not fit are left
-    /// out, the last ones first.
+    /// MSS, 12 for timestamps, 4 to 12 for AccECN, 4 for window scale, 4 + 8n for n SACK blocks, 4 to 20 for Fast Open.
+    /// SACK permitted takes the place of the two NOPs before timestamps; without timestamps it takes 4. SACK blocks
+    /// that do not fit are left out, the last ones first.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {

@@ -164,8 +164,8 @@ impl Connection {
         true
     }
 
-    /// Handles the parts of a segment that concern a SYN-ACK of ours which is not acknowledged, if there is one; returns
-    /// whether to go on with it as in a synchronized state.
+    /// Handles the parts of a segment that concern a SYN-ACK of ours which is not acknowledged, if there is one.
+    /// Returns whether to go on with it as in a synchronized state.
     pub(super) fn takes_early_ack(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) -> bool {
         if !self.is_fast_open_pending() {
             return true;

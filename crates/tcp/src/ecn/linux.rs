@@ -1,14 +1,39 @@
 //! ECN of a full end: what Linux 7.2 negotiates, counts and reports (`include/net/tcp_ecn.h`, `net/ipv4/tcp_input.c`).
 //!
-//! Where RFC 9768 leaves a choice, this follows the kernel; [`super::accurate`] follows the RFC alone. The kernel counts
-//! every packet, pure ACKs included; writes the option on every segment with room at `tcp_ecn_option` 2; and turns ECN
-//! or the option off, direction by direction, once something on the path was seen to change them ([`fail`]).
+//! Where RFC 9768 leaves a choice, this follows the kernel; [`super::accurate`] follows the RFC alone. The kernel
+//! counts every packet, pure ACKs included. With `tcp_ecn_option` 2 it writes the option on every segment with room.
+//! It turns ECN or the option off, direction by direction, once the path was seen to change them ([`fail`]).
 
 use super::Echo;
 use crate::assist::Agreement;
-use crate::socket::EcnOptions;
 use narrows_units::{Duration, Instant};
 use narrows_wire::{AccEcn, AccEcnOrder, Ecn, SackBlocks, TcpFlags, TcpOptions, TcpRepr};
+
+/// How ECN is used by a socket (`net.ipv4.tcp_ecn`, by number).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EcnOptions {
+    /// `tcp_ecn`: 0 off, 1 classic, 2 classic if the peer asks, 3 AccECN; 4 AccECN if the peer asks, and classic is
+    /// offered; 5 AccECN if the peer asks, and nothing is offered.
+    pub mode: u8,
+    /// `tcp_ecn_option`: 0 no AccECN options, 1 where something has to be told, 2 on every ACK and data segment with
+    /// room, 3 as 2 and once more after losses.
+    pub option: u8,
+    /// `tcp_ecn_option_beacon`: options per round-trip time at least.
+    pub beacon: u8,
+    /// `tcp_ecn_fallback`: whether retransmitted SYNs leave ECN out.
+    pub fallback: bool,
+    /// Whether the congestion control needs ECN (`TCP_CONG_NEEDS_ECN`, as DCTCP).
+    pub needed: bool,
+    /// Whether the congestion control asks for ECT(1) (`TCP_CONG_ECT_1_NEGOTIATION`).
+    pub ect1: bool,
+}
+
+impl Default for EcnOptions {
+    /// Linux's values: classic ECN if the peer asks, options on every ACK with room, three a round trip.
+    fn default() -> Self {
+        Self { mode: 2, option: 2, beacon: 3, fallback: true, needed: false, ect1: false }
+    }
+}
 
 /// What turned out not to pass the path (`TCP_ACCECN_*_FAIL_*`).
 pub mod fail {
@@ -326,8 +351,8 @@ impl LinuxEcn {
         }
     }
 
-    /// The flags, the codepoint and the option of our SYN-ACK. `timeouts` is how often its timer had expired before this
-    /// transmission was due, `again` whether it was sent before (`tcp_ecn_make_synack`).
+    /// The flags, the codepoint and the option of our SYN-ACK. `timeouts` is how often its timer had expired before
+    /// this transmission was due, `again` whether it was sent before (`tcp_ecn_make_synack`).
     pub(crate) fn answer(&mut self, timeouts: u32, again: bool) -> (TcpFlags, Ecn, Option<AccEcn>) {
         let flags = match self.mode {
             LinuxEcnMode::Accurate if again && timeouts > 0 => TcpFlags::NONE,

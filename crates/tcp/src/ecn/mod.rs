@@ -38,7 +38,7 @@ pub use accurate::AccurateEcn;
 pub(crate) use accurate::first_option;
 pub use bits::HeaderBits;
 pub(crate) use linux::{Delivered, FULL, LinuxEcn};
-pub use linux::{LinuxEcnCounters, LinuxEcnMode, SeenOption, fail};
+pub use linux::{EcnOptions, LinuxEcnCounters, LinuxEcnMode, SeenOption, fail};
 pub(crate) use negotiation::{Offer, accept, agreed, mirrors, negotiates, offer};
 
 use crate::assist::Agreement;

@@ -137,8 +137,8 @@ impl Autotuning {
         }
     }
 
-    /// Sets the memory, `sk_rcvbuf`; `fixed` is whether it grows no more (`SO_RCVBUF`). Returns the window of our SYN if
-    /// that is not sent.
+    /// Sets the memory, `sk_rcvbuf`; `fixed` is whether it grows no more (`SO_RCVBUF`). Returns the window of our SYN
+    /// if that is not sent.
     pub(crate) fn set_memory(&mut self, memory: u64, fixed: bool) -> Option<u64> {
         self.memory = if fixed { memory } else { memory.min(self.most) };
         if fixed {
