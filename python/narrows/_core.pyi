@@ -1,6 +1,6 @@
 """The Rust extension: scenarios in, samples out. Conversion only."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ipaddress import IPv4Address, IPv6Address
 from os import PathLike
 from typing import Any, Self, final
@@ -33,6 +33,10 @@ __all__ = [
     "live_check",
     "live_shell",
     "own_threads",
+    "packetdrill",
+    "packetdrill_capture",
+    "packetdrill_check",
+    "packetdrill_live",
     "parse",
     "places",
     "release",
@@ -369,6 +373,30 @@ def places(text: str) -> list[tuple[list[str | int], int]]:
 
 def catalogue() -> str:
     """Return congestion controls, queues, schemes and PHYs with their parameters, as JSON."""
+
+def packetdrill(invocation: dict[str, Any], included: Callable[[str], str | None]) -> dict[str, Any]:
+    """Run a packetdrill script on Narrows' TCP in virtual time.
+
+    `invocation` has ``text``, ``path`` (its name in errors), ``options`` (name and value of those that hold where the
+    script sets none), ``overrides`` (those that replace the script's) and ``symbols``. `included` returns the text of a
+    file that a command line of the script names.
+
+    The result has ``ended`` (``match``, ``mismatch``, ``refused`` or ``invalid``), ``line``, ``why``, ``difference``,
+    ``state``, ``steps`` (time in nanoseconds, line, text), ``code`` (line, text, fields of ``tcp_info``) and
+    ``packets`` (time in nanoseconds, whether it leaves the host, bytes).
+    """
+
+def packetdrill_live(invocation: dict[str, Any], directory: str) -> dict[str, Any]:
+    """Run a packetdrill script on this machine's kernel; raises LiveError.
+
+    As `packetdrill`; ``ended`` is also ``late`` if this machine was too slow. Command lines run in `directory`.
+    """
+
+def packetdrill_check() -> None:
+    """Check that packetdrill scripts can run live here; raises LiveError."""
+
+def packetdrill_capture(path: str | PathLike[str], packets: Sequence[tuple[int, bool, bytes]]) -> None:
+    """Write packets (time in nanoseconds, whether it leaves the host, bytes) to a pcapng file; raises OSError."""
 
 def deliveries(
     path: str | PathLike[str], src: IPv4Address | IPv6Address | None, dst: IPv4Address | IPv6Address | None

@@ -66,7 +66,7 @@ const TABLE: &[Row] = &[
     Row {
         name: "py",
         rank: 7,
-        ours: &["sim", "live", "packetdrill", "cc", "samples", "scenario", "units"],
+        ours: &["sim", "live", "fabric", "packetdrill", "cc", "samples", "scenario", "units"],
         outside: &["libc", "pyo3"],
     },
 ];

@@ -170,6 +170,14 @@ impl std::fmt::Debug for PcapFile {
 }
 
 impl PcapFile {
+    /// Opens a file for IP packets (LINKTYPE_RAW, 101), as [`create`](Self::create) does.
+    ///
+    /// # Errors
+    /// [`PcapFailure`] if the file cannot be written.
+    pub fn raw_ip(path: PathBuf, interfaces: &[String]) -> Result<Self, PcapFailure> {
+        Self::create(path, DataLink::RAW, SNAPLEN, interfaces)
+    }
+
     /// Opens a file with an interface for each name. Times are in nanoseconds. The caller must cut packets longer than
     /// `snaplen` bytes.
     ///

@@ -8,6 +8,7 @@ mod foreign;
 mod host;
 mod live;
 mod memory;
+mod packetdrill;
 mod result;
 mod watch;
 
@@ -396,5 +397,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResultOf<()> {
     module.add_function(wrap_pyfunction!(live::vm_result, module)?)?;
     module.add_function(wrap_pyfunction!(live::live_check, module)?)?;
     module.add_function(wrap_pyfunction!(live::live_shell, module)?)?;
+    module.add_function(wrap_pyfunction!(packetdrill::packetdrill, module)?)?;
+    module.add_function(wrap_pyfunction!(packetdrill::packetdrill_live, module)?)?;
+    module.add_function(wrap_pyfunction!(packetdrill::packetdrill_check, module)?)?;
+    module.add_function(wrap_pyfunction!(packetdrill::packetdrill_capture, module)?)?;
     Ok(())
 }

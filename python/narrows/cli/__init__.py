@@ -16,6 +16,7 @@ from narrows.cli import (
     explain,
     kernels,
     live,
+    packetdrill,
     report,
     reproduce,
     run,
@@ -63,6 +64,7 @@ app.command("sweep", epilog=sweep.EXAMPLE)(sweep.sweep)
 app.command("contest", epilog=contest.EXAMPLE)(contest.contest)
 app.command("aqm", epilog=aqm.EXAMPLE)(aqm.aqm)
 app.command("trace", epilog=trace.EXAMPLE)(trace.trace)
+app.command("packetdrill", epilog=packetdrill.EXAMPLE)(packetdrill.packetdrill)
 app.command("audit", epilog=audit.EXAMPLE)(audit.audit)
 app.command("validate", epilog=validate.EXAMPLE)(validate.validate)
 app.command("report", epilog=report.EXAMPLE)(report.report)
