@@ -122,8 +122,10 @@ impl Receiver {
     pub(crate) fn delay_ack_of_fin(&mut self, own: &OwnPath, now: Instant) -> bool {
         let Some(mut linux) = self.linux.take() else { return false };
         let several = self.nxt - self.acked > u64::from(self.every - 1) * linux.mss.bytes();
+        // Without memory for it an ACK leaves at once (`ICSK_ACK_NOMEM`).
+        let closed = self.offered <= self.nxt;
         let waits = match &mut linux.quick {
-            Some(quick) if !several && !self.has_blocks() => {
+            Some(quick) if !several && !closed && !self.has_blocks() => {
                 quick.on_fin();
                 self.ack_now = false;
                 match quick.delay(self.ack_at, own.srtt, now) {
