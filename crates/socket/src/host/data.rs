@@ -129,6 +129,10 @@ impl Host {
                 if let (true, Some(connection)) = (sending.taken > 0, socket.connection_mut()) {
                     connection.push();
                 }
+                if !sending.sleeps {
+                    // The call returns what it has taken, which is what is reported.
+                    socket.watch(sending, zero_copy);
+                }
                 self.pump(id);
                 return None;
             };
@@ -145,9 +149,14 @@ impl Host {
                 // A full buffer leaves at once if it is the next to leave, or half of the window was written since the
                 // last push.
                 let first = socket.memory.last_is_first();
-                if first || socket.memory.is_half_a_window_unpushed(max_window) {
+                let half = socket.memory.is_half_a_window_unpushed(max_window);
+                if first || half {
                     write(socket, core::mem::take(&mut waits), WriteFlags { record: false, more: true });
+                }
+                if half {
                     self.pump(id);
+                } else if first {
+                    self.pump_one(id);
                 }
             }
         }

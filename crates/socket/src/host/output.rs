@@ -13,14 +13,30 @@ impl Host {
     pub(super) fn pump(&mut self, id: usize) {
         let now = self.now;
         if let Some(connection) = self.sockets.get_mut(id).and_then(Option::as_mut).and_then(Socket::connection_mut) {
-            // Without GSO at the device the kernel cuts the same bursts before a packet socket sees them.
-            // A device takes none with AccECN (`NETIF_F_GSO_ACCECN`).
-            let accurate = connection.ecn_counters().is_some_and(|ecn| ecn.mode == LinuxEcnMode::Accurate);
-            let whole = self.gso && !accurate;
+            let whole = takes_bursts(self.gso, connection);
             let next = if whole { Connection::poll_burst } else { Connection::poll_transmit };
             while let Some(packet) = next(connection, now) {
                 self.events.push_back(Event::Sent { at: now, packet });
             }
+        }
+        self.look(id);
+    }
+
+    /// Lets a socket's connection send one burst, because a call that writes has filled the first buffer
+    /// (`tcp_push_one`).
+    pub(super) fn pump_one(&mut self, id: usize) {
+        let now = self.now;
+        if let Some(connection) = self.sockets.get_mut(id).and_then(Option::as_mut).and_then(Socket::connection_mut) {
+            let whole = takes_bursts(self.gso, connection);
+            let next = if whole { Connection::poll_burst } else { Connection::poll_transmit };
+            connection.set_eager(true);
+            while let Some(packet) = next(connection, now) {
+                self.events.push_back(Event::Sent { at: now, packet });
+                if !connection.is_within_burst() {
+                    break;
+                }
+            }
+            connection.set_eager(false);
         }
         self.look(id);
     }
@@ -209,4 +225,10 @@ impl Socket {
         }
         reported
     }
+}
+
+/// Whether the device takes a connection's bursts as packets. If not, the kernel cuts the same bursts before a packet
+/// socket sees them. A device takes none with AccECN (`NETIF_F_GSO_ACCECN`).
+fn takes_bursts(gso: bool, connection: &Connection) -> bool {
+    gso && connection.ecn_counters().is_none_or(|ecn| ecn.mode != LinuxEcnMode::Accurate)
 }

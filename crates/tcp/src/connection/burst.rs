@@ -47,6 +47,20 @@ impl Connection {
         self.socket.as_ref().is_some_and(|socket| socket.ecn.is_accurate())
     }
 
+    /// Sets whether new data leaves without waiting for room for more (`tcp_tso_should_defer`): while one packet is
+    /// polled because a program that writes has filled the first buffer (`tcp_push_one`).
+    pub fn set_eager(&mut self, on: bool) {
+        if let Some(gso) = &mut self.gso {
+            gso.eager = on;
+        }
+    }
+
+    /// Whether the next [`poll_transmit`](Self::poll_transmit) gives a segment that leaves together with the last one.
+    #[must_use]
+    pub fn is_within_burst(&self) -> bool {
+        self.gso.as_ref().is_some_and(|gso| gso.rest != Rest::Nothing)
+    }
+
     /// A segment with data or FIN, where segments leave together.
     #[inline(never)]
     pub(super) fn poll_together(&mut self, now: Instant, out: &mut Packet) -> bool {
@@ -271,6 +285,7 @@ impl Connection {
         }
         if head.octets > self.smss
             && !matches!(next, Next::Probe(_))
+            && !self.gso.as_ref().is_some_and(|gso| gso.eager)
             && let Some(deferred) = self.deferred(&head, now)
         {
             return Err(deferred);

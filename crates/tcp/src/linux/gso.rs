@@ -214,6 +214,8 @@ pub(crate) struct Gso {
     pub(crate) small_end: u64,
     /// Whether the next segment is the first of a super-packet.
     pub(crate) begins: bool,
+    /// Whether new data leaves without waiting for room for more.
+    pub(crate) eager: bool,
 }
 
 impl Gso {

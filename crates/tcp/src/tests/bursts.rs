@@ -257,3 +257,17 @@ fn everything_arrives_by_packets_too() {
     assert_eq!(net.ends[S].delivered_to_app(), Bytes::new(500_000));
     assert_eq!(net.ends[C].stats().retransmitted_packets.as_u64(), 0);
 }
+
+#[test]
+fn a_full_buffer_of_a_program_that_still_writes_does_not_wait() {
+    // tcp_push_one, Linux 7.2: no tcp_tso_should_defer.
+    let mut net = full();
+    net.now = at(1100);
+    ack(&mut net, 2000, &[]);
+    bursts(&mut net, C);
+    ack(&mut net, 4000, &[]);
+    assert_eq!(bursts(&mut net, C), []);
+    net.ends[C].set_eager(true);
+    assert!(net.ends[C].poll_transmit(net.now).is_some() && net.ends[C].is_within_burst());
+    assert!(net.ends[C].poll_transmit(net.now).is_some() && !net.ends[C].is_within_burst());
+}
