@@ -218,6 +218,10 @@ fn errors_have_their_numbers() {
         assert_eq!(error(host, write(Fd(2), 10)), libc::EBADF);
         assert_eq!(error(host, SystemCall::Close { fd: Fd(0) }), libc::EBADF);
         assert!(host.tcp_info(Fd(0)).is_err());
+        // A script that never ends is refused at once.
+        let far = host.now() + Duration::from_secs(3600);
+        let refused = host.advance(far).unwrap_err().to_string();
+        assert!(refused.ends_with("a live script lasts 300 s at most"), "{refused}");
     });
 }
 

@@ -21,12 +21,15 @@ use std::sync::Arc;
 /// asked.
 const SPIN: Duration = Duration::from_micros(100);
 
+/// Longest script. A script that waits longer holds its thread for as long, whatever else is to be done.
+const LONGEST: Duration = Duration::from_secs(300);
+
 /// Runs `work` with a host on this machine's kernel, on a thread of its own. The host's device has the addresses of the
 /// options, and its commands run in `directory`.
 ///
 /// # Errors
-/// [`LiveError::Unavailable`] without root, network namespaces or TUN devices; [`LiveError::Failed`] if another step
-/// fails.
+/// [`LiveError::Unavailable`] without root, network namespaces or TUN devices; [`LiveError::Unsupported`] for `--speed`;
+/// [`LiveError::Failed`] if another step fails.
 pub fn on_kernel<T: Send>(
     options: &Options,
     directory: &Path,
@@ -54,12 +57,22 @@ pub struct KernelHost {
     waiting: VecDeque<Happening>,
     /// Files that the script has open.
     open: BTreeSet<RawFd>,
+    /// When the script began, or the host, if it has not.
+    begun: Instant,
     latest: Duration,
 }
 
 impl KernelHost {
     /// Makes the host in the namespaces of the current thread.
     fn new(options: &Options) -> Result<Self, LiveError> {
+        if let Some(speed) = options.speed {
+            return Err(LiveError::Unsupported {
+                field: "--speed".to_owned(),
+                value: speed.to_string(),
+                reason: "the device of a live script has the speed of TUN devices".to_owned(),
+                allowed: "no --speed, or the simulated host".to_owned(),
+            });
+        }
         let kept = Arc::new(Kept::default());
         let congestion = congestion::Default::new()?;
         let device = Device::open(options)?;
@@ -74,6 +87,7 @@ impl KernelHost {
             congestion,
             waiting: VecDeque::new(),
             open: BTreeSet::new(),
+            begun: clock::now(),
             latest: Duration::ZERO,
         })
     }
@@ -172,10 +186,18 @@ impl Host for KernelHost {
     }
 
     fn begin(&mut self) -> Instant {
-        clock::wait_for_tick()
+        self.begun = clock::wait_for_tick();
+        self.begun
     }
 
     fn advance(&mut self, until: Instant) -> Result<Option<Happening>, HostError> {
+        if until.since(self.begun) > LONGEST {
+            let what = format!("a wait until {} s", until.since(self.begun).as_secs_f64());
+            return Err(HostError::unsupported(
+                what,
+                format!("a live script lasts {} s at most", LONGEST.as_secs_f64()),
+            ));
+        }
         loop {
             // The time is read first: what has happened by then is found below.
             let now = clock::now();
