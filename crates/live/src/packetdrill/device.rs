@@ -23,6 +23,9 @@ const LONGEST_PACKET: usize = 65_600;
 /// Room of the packet socket, in bytes.
 const TAP_ROOM: libc::c_int = 4 << 20;
 
+/// Longest wait for a route that the kernel adds by itself.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+
 /// The MTU of a TUN device, unless it is set.
 const DEFAULT_MTU: u32 = 1500;
 
@@ -71,6 +74,7 @@ impl Device {
         let mtu = if options.mtu == 0 { DEFAULT_MTU } else { options.mtu };
         netlink.bring_up(index, Some(mtu), None)?;
         netlink.add_network(index, options.local, options.prefix)?;
+        await_local(options.local)?;
         netlink.add_route_by(
             index,
             network(options.remote, options.remote_prefix),
@@ -202,6 +206,24 @@ fn quiet_ipv6() -> Result<(), LiveError> {
         set_sysctl(&format!("ipv6/conf/default/{name}"), value)?;
     }
     Ok(())
+}
+
+/// Waits until the kernel takes packets to an IPv6 address of its own: it adds the route to it later than the address, in
+/// a work queue (`addrconf_dad_work`).
+fn await_local(address: IpAddr) -> Result<(), LiveError> {
+    let IpAddr::V6(v6) = address else { return Ok(()) };
+    let route: String = v6.octets().iter().map(|octet| format!("{octet:02x}")).collect::<String>() + " 80 ";
+    let until = std::time::Instant::now() + PATIENCE;
+    loop {
+        let routes = std::fs::read_to_string("/proc/thread-self/net/ipv6_route").unwrap_or_default();
+        if routes.lines().any(|line| line.starts_with(&route)) {
+            return Ok(());
+        }
+        if std::time::Instant::now() > until {
+            return Err(LiveError::failed(format!("add the address {v6}"), "its route does not appear"));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
 }
 
 /// Opens a packet socket for one device, with time stamps.
