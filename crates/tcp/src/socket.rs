@@ -222,6 +222,8 @@ pub(crate) struct Socket {
     pub(crate) keep_alive_at: Option<Instant>,
     /// Probes, of the window or to keep alive, since the last ACK.
     pub(crate) probes_out: u32,
+    /// Whether the host's own device refuses packets, and says so.
+    pub(crate) device_full: bool,
     /// Whether a segment without data, before SND.UNA, is to be sent: a probe that any peer answers.
     pub(crate) probe_due: bool,
     /// Timeouts of the SYN.

@@ -164,11 +164,12 @@ impl Simulated<'_> {
             !matches!(**word, "add" | "replace" | "change" | "delete" | "del" | "dev" | "tun0" | "root" | "handle")
         });
         match (words_of.as_slice(), kind) {
-            (["qdisc", "delete" | "del", ..], _) => self.host.set_paced(false),
+            (["qdisc", "delete" | "del", ..], _) => {
+                self.host.set_paced(false);
+                self.host.set_device_full(false);
+            }
             (["qdisc", ..], Some(&("pfifo" | "bfifo" | "pfifo_fast" | "noqueue"))) => {
-                if words_of.windows(2).any(|pair| pair == ["limit", "0"]) {
-                    return Err(refused(words, "a device that drops all packets and tells TCP so is not supported"));
-                }
+                self.host.set_device_full(words_of.windows(2).any(|pair| pair == ["limit", "0"]));
                 self.host.set_paced(false);
             }
             (["qdisc", ..], Some(&"fq")) => self.host.set_paced(true),

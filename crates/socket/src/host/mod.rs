@@ -311,6 +311,15 @@ impl Host {
         self.paced = on;
     }
 
+    /// Sets whether the device refuses packets and says so, as a queue without room does.
+    pub fn set_device_full(&mut self, full: bool) {
+        for id in 0..self.sockets.len() {
+            if let Some(connection) = self.socket_mut(id).and_then(Socket::connection_mut) {
+                connection.set_device_full(full);
+            }
+        }
+    }
+
     /// Sets whether the device takes bursts as one packet (GSO).
     pub const fn set_gso(&mut self, on: bool) {
         self.gso = on;

@@ -61,7 +61,7 @@ impl Connection {
         }
         LinuxInfo {
             retransmits: self.timers.retries.into(),
-            probes: self.timers.probes.into(),
+            probes: self.socket.as_ref().map_or(self.timers.probes, |socket| socket.probes_out).into(),
             backoff: self.rto.backoff().into(),
             send_shift: self.send_shift,
             receive_shift: self.rx.shift(),

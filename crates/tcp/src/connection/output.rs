@@ -30,6 +30,10 @@ impl Connection {
     /// Like [`poll_transmit`](Self::poll_transmit), into a packet of the caller's. If it returns `true`, the segment is
     /// in `out`, all of which was written; if not, nothing leaves now and the content of `out` has no meaning.
     pub fn poll_transmit_into(&mut self, now: Instant, out: &mut Packet) -> bool {
+        if self.is_device_full() {
+            self.wait_for_device(now);
+            return false;
+        }
         let left = self.poll_any(now, out);
         if left && self.socket.is_some() {
             self.report_ecn(now, out);

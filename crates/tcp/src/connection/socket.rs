@@ -73,6 +73,14 @@ impl Connection {
         }
     }
 
+    /// Sets whether the host's own device refuses packets and says so, as a full queue does. What would leave then waits,
+    /// and is tried again every half second (`TCP_RESOURCE_PROBE_INTERVAL`).
+    pub fn set_device_full(&mut self, full: bool) {
+        if let Some(socket) = &mut self.socket {
+            socket.device_full = full;
+        }
+    }
+
     /// Lets our SYN carry a Fast Open option and data; call it before the first poll.
     pub fn fast_open(&mut self, client: FastOpenClient) {
         if let (State::SynSent, Some(socket)) = (self.state, &mut self.socket) {

@@ -11,6 +11,8 @@ use narrows_wire::{Packet, TcpFlags};
 const MODEL_BASE: Duration = Duration::from_millis(200);
 /// Shortest interval between window probes.
 const LEAST_PROBE: Duration = Duration::from_millis(200);
+/// Time between tries to send into a device that refuses packets (`TCP_RESOURCE_PROBE_INTERVAL`).
+const RESOURCE_PROBE: Duration = Duration::from_millis(500);
 /// Retransmissions of a connection without a program, if it sent lately (`tcp_orphan_retries`): over 100 s.
 const ORPHAN_RETRIES: u32 = 8;
 
@@ -162,6 +164,12 @@ impl Connection {
             self.fail(failure, now);
             return;
         }
+        if open && socket.device_full {
+            socket.probes_out += 1;
+            let left = socket.options.user_timeout.map_or(RESOURCE_PROBE, |limit| limit - lasting);
+            self.timers.persist = now + RESOURCE_PROBE.min(left.max(Duration::from_millis(2)));
+            return;
+        }
         if open {
             // As much as fits leaves now, whatever held it back.
             self.tx.overridden = true;
@@ -174,6 +182,21 @@ impl Connection {
         self.timers.probes += 1;
         let next = (current * (1 << self.timers.probes.min(16))).min(most);
         self.timers.persist = now + left.map_or(next, |left| next.min(left.max(Duration::from_millis(2))));
+    }
+
+    /// Whether the host's own device refuses packets.
+    #[inline]
+    pub(super) fn is_device_full(&self) -> bool {
+        self.socket.as_ref().is_some_and(|socket| socket.device_full)
+    }
+
+    /// Lets new data that the device refuses wait for the persist timer (`tcp_check_probe_timer`).
+    #[cold]
+    pub(super) fn wait_for_device(&mut self, now: Instant) {
+        let open = !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::SynReceived);
+        if open && self.tx.board.is_empty() && self.tx.has_unsent() {
+            self.arm_persist(now);
+        }
     }
 
     /// The interval of the first window probe (`tcp_probe0_base`).

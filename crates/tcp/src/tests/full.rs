@@ -546,3 +546,21 @@ fn a_segment_beyond_the_window_is_taken_whole_if_nothing_waits() {
     it.hear(forge(C, 20_001, Some(ISS + 1), TcpFlags::RST, 0));
     assert_eq!(it.end.failure(), Some(Failure::Reset), "RCV.NXT, although no window was offered there");
 }
+
+#[test]
+fn data_that_the_device_refuses_is_tried_again_each_half_second() {
+    let options = SocketOptions { user_timeout: Some(Duration::from_secs(3)), ..SocketOptions::default() };
+    let mut it = End::open(options);
+    it.end.set_device_full(true);
+    it.end.write(Bytes::new(24));
+    assert!(it.sent().is_empty() && it.wait(1_500).is_empty());
+    it.end.set_device_full(false);
+    let left: Vec<_> = it.wait(1_750).iter().map(|(time, packet)| (*time, packet.payload_len)).collect();
+    assert_eq!(left, [(1_700, 24)], "after 0.2, 0.7 and 1.2 s");
+    it.hear(ack(1, ISS + 25, 0));
+    it.end.set_device_full(true);
+    it.end.write(Bytes::new(24));
+    it.sent();
+    it.wait(10_000);
+    assert_eq!(it.end.failure(), Some(Failure::TimedOut));
+}
