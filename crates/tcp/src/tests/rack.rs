@@ -93,6 +93,18 @@ fn reordering_that_was_seen_gives_late_segments_time() {
 }
 
 #[test]
+fn an_original_that_ends_recovery_is_reordering_in_linux() {
+    // Segments 1, 100 and 200 are late by 20 ms. The first is sent again, because nothing is known of reordering yet;
+    // timestamps then show that its original came.
+    let config = Config { timestamps: true, mss: 1012, ..rack(RecoveryStyle::Linux, 10) };
+    let (mut net, diary) = start(config, Bytes::MAX, overtaken(&[1, 100, 200], 20));
+    net.run(at(3_000));
+    assert_eq!([1, 100, 200].map(|n| times(&net, n).len()), [2, 1, 1]);
+    let stats = net.ends[C].stats();
+    assert_eq!((stats.fast_retransmits, stats.spurious, congestions(&diary).len()), (1, 1, 1));
+}
+
+#[test]
 fn duplicates_widen_the_window_and_sixteen_recoveries_reset_it() {
     for style in STYLES {
         // 9 shows that there is reordering. 40 is later than a quarter of the round trip: it is sent again, the D-SACK

@@ -20,6 +20,7 @@
 //! | ACK that only SACKs lets the window grow | yes | if reordering went beyond DupThresh |
 //! | losses are sought | on each ACK | on ACKs that deliver something |
 //! | a SACKed retransmission was delivered | by timestamp and smallest RTT | by the smallest RTT |
+//! | a late original that was sent again | is no reordering | is reordering, if it ends fast recovery |
 //! | D-SACK widens the window | once per round trip | if reordering was seen, and not for a probe |
 //! | window after a recovery that was undone | counts as one of the 16 | does not count |
 //! | timeout marks what is older than | RACK.rtt and the reordering window | RACK.rtt |
@@ -257,8 +258,7 @@ impl LossRecovery for Rack {
     }
 
     fn on_undo(&mut self, board: &mut Scoreboard) {
-        let reordered = board.any_sacked();
-        self.window.on_undone(self.in_recovery() && reordered);
+        self.window.on_undone(self.in_recovery());
         self.recovery = MaybeOffset::NONE;
         self.loss.cancel();
         (self.first, self.spared, self.undone) = (false, 0, true);

@@ -95,11 +95,12 @@ impl ReorderingWindow {
         }
     }
 
-    /// Notes that a recovery ends because it was spurious; `reordered` is whether a late original ended it.
-    pub(super) fn on_undone(&mut self, reordered: bool) {
-        self.seen += u32::from(reordered);
-        if self.style == RecoveryStyle::Rfc {
-            self.on_recovered();
+    /// Notes that a recovery ends because it was spurious; `fast` is whether it was fast recovery, where a late original
+    /// is reordering in Linux (`tcp_try_undo_partial`).
+    pub(super) fn on_undone(&mut self, fast: bool) {
+        match self.style {
+            RecoveryStyle::Rfc => self.on_recovered(),
+            RecoveryStyle::Linux => self.seen = self.seen.saturating_add(u32::from(fast)),
         }
     }
 
