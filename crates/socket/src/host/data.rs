@@ -14,11 +14,16 @@ use narrows_units::{Bytes, Instant};
 const SOCKADDR_IN: usize = 16;
 const SOCKADDR_IN6: usize = 28;
 
+/// Pages that a buffer of user memory has at most (`MAX_SKB_FRAGS`); each part of a zero-copy send takes one.
+const MAX_FRAGMENTS: usize = 17;
+
 /// A send under way.
 #[derive(Clone, Debug)]
 pub(super) struct Sending {
     fd: i32,
     flags: i32,
+    /// Where buffers end in any case, as bytes of this send: a zero-copy send of many parts.
+    cuts: Vec<u64>,
     /// Bytes wanted and taken so far.
     wanted: u64,
     taken: u64,
@@ -46,9 +51,19 @@ impl Host {
         let valid = send.parts.iter().take_while(|part| matches!(part, Payload::Bytes(_)) || part.is_empty());
         let wanted = valid.map(|part| part.len()).sum();
         let faults = send.parts.iter().any(|part| matches!(part, Payload::Null(len) if *len > 0));
+        let mut cuts = Vec::new();
+        if send.flags & msg::ZEROCOPY != 0 {
+            let parts: Vec<u64> = send.parts.iter().map(|part| part.len()).filter(|len| *len > 0).collect();
+            let ends = parts.chunks(MAX_FRAGMENTS).map(|chunk| chunk.iter().sum::<u64>());
+            cuts.extend(ends.scan(0, |end, len| {
+                *end += len;
+                Some(*end)
+            }));
+        }
         let mut sending = Sending {
             fd: send.fd,
             flags: send.flags,
+            cuts,
             wanted,
             taken: 0,
             faults,
@@ -63,7 +78,10 @@ impl Host {
                 0 if sending.opened => Answer::error(Errno::EINPROGRESS),
                 0 => Answer::error(Errno::EAGAIN),
                 taken => {
-                    self.watch(&sending);
+                    if !sending.established {
+                        // What went with the SYN; a send that found no room has been noted.
+                        self.watch(&sending);
+                    }
                     Answer::value(taken as i64)
                 }
             });
@@ -116,6 +134,8 @@ impl Host {
             if left == 0 {
                 break;
             }
+            let cut = sending.cuts.iter().find(|cut| zero_copy && **cut > sending.taken);
+            let left = cut.map_or(left, |cut| left.min(cut - sending.taken));
             let lowat = socket.lowat(sysctl_lowat);
             let Some(connection) = socket.connection() else { return Some(Answer::error(Errno::EPIPE)) };
             let mss = connection.info().smss.as_u64();
@@ -145,6 +165,9 @@ impl Host {
                     socket.memory.close_last();
                 }
                 write(socket, waits, WriteFlags { record, more: sending.flags & msg::MORE != 0 });
+            } else if zero_copy && sending.cuts.contains(&sending.taken) {
+                socket.memory.close_last();
+                write(socket, core::mem::take(&mut waits), WriteFlags { record: true, more: false });
             } else if full {
                 // A full buffer leaves at once if it is the next to leave, or half of the window was written since the
                 // last push.
