@@ -70,6 +70,8 @@ pub(crate) struct FastOpen {
     pub(crate) asked: bool,
     /// As a client: payload bytes of the SYN.
     pub(crate) sent: Bytes,
+    /// As a client: offset up to which data of the SYN is sent again.
+    pub(crate) again: u64,
     /// As a client: whether a write waits for the handshake.
     pub(crate) write_waits: bool,
     /// As a client: what the SYN-ACK showed.

@@ -51,13 +51,15 @@ impl Connection {
     #[must_use]
     pub fn linux_info(&self) -> LinuxInfo {
         let count = |segment: &Segment| u64::from(segment.len).div_ceil(self.smss.max(1)).max(1);
+        // Data of a SYN that goes again is a retransmission for Linux.
+        let again = self.socket.as_ref().map_or(0, |socket| socket.fast_open.again);
         let (mut unacked, mut sacked, mut lost, mut retrans) = (0, 0, 0, 0);
         for segment in self.tx.board.segments() {
             let segments = count(segment);
             unacked += segments;
             sacked += if segment.has(flag::SACKED) { segments } else { 0 };
             lost += if segment.has(flag::LOST) { segments } else { 0 };
-            retrans += if segment.has(flag::RETRANS) { segments } else { 0 };
+            retrans += if segment.has(flag::RETRANS) || segment.start < again { segments } else { 0 };
         }
         LinuxInfo {
             retransmits: self.timers.retries.into(),

@@ -140,6 +140,9 @@ impl Connection {
             self.tx.board.ack(self.tx.nxt, |_, _| {});
             let sent = core::mem::replace(&mut self.tx.nxt, acked);
             self.write_again(sent);
+            if let Some(socket) = &mut self.socket {
+                socket.fast_open.again = sent;
+            }
             self.timers.rto = Instant::NEVER;
         }
     }
