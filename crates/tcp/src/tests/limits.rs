@@ -1,4 +1,5 @@
 //! How cwnd grows, and what becomes of it, while the application limits the sender: the rules besides Linux's.
+#![allow(clippy::float_cmp, reason = "the values are small whole numbers and halves")]
 
 use super::harness::*;
 use crate::{Config, Connection, DelayedAck, IdleRestart, InitialWindow, RateLimited};
