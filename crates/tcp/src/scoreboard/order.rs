@@ -212,8 +212,8 @@ impl Scoreboard {
     /// The segments in the network that are not SACKed, in order of their last transmissions, with their indices. What
     /// is deemed lost is not in the network until it is sent again.
     ///
-    /// Deemed losses below the frontier are skipped, and retransmissions that are over are forgotten. SACKed segments
-    /// above the frontier are passed over one by one. After an undo, segments whose retransmission was deemed lost are
+    /// The frontier moves over what is SACKed or deemed lost, so that later calls skip it, and retransmissions that are
+    /// over are forgotten. SACKed segments above the frontier are passed over one by one. After an undo, segments whose retransmission was deemed lost are
     /// missing; they are left to the retransmission timer.
     pub(crate) fn in_send_order(&mut self) -> InSendOrder<'_> {
         while let Some(first) = self.losses.as_deref().and_then(|losses| losses.in_network.ring.front())
@@ -226,6 +226,7 @@ impl Scoreboard {
             self.losses().in_network.pop();
         }
         self.awaits = self.losses.as_deref().is_some_and(|losses| !losses.in_network.is_empty());
+        self.pass_lost();
         let once = usize::try_from(self.frontier - self.base).unwrap_or(usize::MAX);
         InSendOrder { board: self, once, again: 0, part: None }
     }
