@@ -25,7 +25,8 @@ use std::net::IpAddr;
 /// The time at which a host begins. Not zero, so that what is said to be long ago is in the past.
 const START: Instant = Instant::from_nanos(1_000_000_000_000);
 
-/// Reads a helper script that a command line names, as the script writes it: `../common/defaults.sh`. `None` if there is
+/// Reads a helper script that a command line names, as the script writes it: `../common/defaults.sh`. `None` if
+/// there is
 /// no such file.
 pub type Helpers<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
 

@@ -201,7 +201,8 @@ impl Simulated<'_> {
         Ok(status(0))
     }
 
-    /// `nstat`: counters that changed since the last time, or with `-s`, without taking note. `-a` shows absolute values.
+    /// `nstat`: counters that changed since the last time, or with `-s`, without taking note. `-a` shows absolute
+    /// values.
     fn nstat(&mut self, arguments: &[String]) -> String {
         let has = |flag: char| arguments.iter().any(|word| word.starts_with('-') && word.contains(flag));
         let now = self.host.counters();

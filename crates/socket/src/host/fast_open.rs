@@ -78,7 +78,8 @@ impl Host {
         }
     }
 
-    /// Begins to connect with the first `wanted` bytes of a send in the SYN, as far as they fit and the cookie is known;
+    /// Begins to connect with the first `wanted` bytes of a send in the SYN, as far as they fit and the cookie is
+    /// known;
     /// returns how many do.
     pub(super) fn open_with_data(&mut self, id: usize, to: SocketAddr, wanted: u64) -> Result<u64, Errno> {
         self.open(id, to)?;
