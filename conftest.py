@@ -17,6 +17,7 @@ MODULES = (
     "test_comparison_cli",
     "test_interrupts",
     "test_live",
+    "test_packetdrill_live",
     "test_papers_acns_live",
     "test_papers_ngwa_live",
 )

@@ -224,7 +224,7 @@ impl Connection {
         let Echo { marks: echoed, bytes: marked } = echo;
         let news = News { flight, delivered: delivery.octets, marked, echoed, advanced: acked > 0 };
         let reduced = self.react(&verdict, &news, now);
-        self.grow(&ack, reduced | (verdict.exit && in_recovery), now);
+        self.grow(&ack, reduced | (verdict.exit && in_recovery && !self.grows_at_exit()), now);
         let win = Window { cwnd: self.cwnd(), ..self.congestion.win };
         self.pacer.on_ack(self.config.pacing, &win, self.tx.board.flight(), self.smss, self.rto.srtt());
     }
@@ -363,6 +363,13 @@ impl Connection {
         let by_echo = echo.map_or(by_rtt, |echo| by_rtt.min(self.ts.end_of(echo, now)));
         let linux = self.config.recovery_style == RecoveryStyle::Linux;
         Credible { cumulative: by_echo, selective: if linux { by_rtt } else { by_echo } }
+    }
+
+    /// Whether the ACK that ends a recovery also grows the window, as in Linux, where the state is Open by then
+    /// (`tcp_cong_control`). RFC 5681 and RFC 9937 end with cwnd at ssthresh.
+    #[inline]
+    fn grows_at_exit(&self) -> bool {
+        self.config.recovery == RecoveryKind::Rack && self.config.recovery_style == RecoveryStyle::Linux
     }
 
     /// Lets congestion control grow the window, unless recovery controls the window.

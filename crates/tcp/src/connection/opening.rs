@@ -6,8 +6,12 @@ use crate::fastopen::FastOpenReport;
 use crate::linux::autotuning;
 use crate::socket::Failure;
 use crate::stats::State;
-use narrows_units::{Bytes, Instant};
+use narrows_units::{Bytes, Duration, Instant};
 use narrows_wire::{Packet, TcpFlags, TcpRepr};
+
+/// Time after which the first SYN goes again if it was answered for another connection: our RST ends that one, so the
+/// next answer will be ours (Linux's `TCP_TIMEOUT_MIN`, two ticks).
+const SOON: Duration = Duration::from_millis(2);
 
 impl Connection {
     /// Handles a segment in LISTEN. A SYN whose data is taken makes the connection usable before its end of the
@@ -58,8 +62,12 @@ impl Connection {
         let sent = self.timers.rto != Instant::NEVER;
         if acks {
             let ack = self.tx.offset(tcp.ack);
-            if !sent || ack < 0 || ack > self.tx.nxt as i64 || self.echoes_another(tcp, now) {
+            let unacceptable = ack < 0 || ack > self.tx.nxt as i64;
+            if !sent || unacceptable || self.echoes_another(tcp, now) {
                 self.reject(segment, tcp);
+                if sent && unacceptable && self.syn.as_ref().is_some_and(|syn| syn.retransmissions == 0) {
+                    self.timers.rto = self.timers.rto.min(now + SOON);
+                }
                 return;
             }
         }

@@ -1,0 +1,46 @@
+"""Packetdrill scripts of our own on this machine's kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from narrows import _core
+from narrows.cli import app
+from narrows.studies.packetdrill import find, run
+
+SCRIPTS = Path(__file__).parents[1] / "packetdrill"
+
+NEWER = ("rfc9768/",)
+"""Folders of scripts that ask for AccECN, which kernels before 7.0 refuse."""
+
+
+@pytest.fixture(autouse=True)
+def possible() -> None:
+    try:
+        _core.packetdrill_check()
+    except _core.LiveError as error:
+        pytest.skip(str(error))
+
+
+def test_scripts_of_our_own_match_on_the_kernel() -> None:
+    outcomes = [one for one in run(find([SCRIPTS]), ["live"]) if not one.script.name.startswith(NEWER)]
+    late = [one.script.name for one in outcomes if one.ended("live") == "late"]
+    if late:
+        pytest.skip(f"this machine was too late for {', '.join(late)}, each time")
+    different = [f"{one.script.name}:{first.line}: {first.why}" for one in outcomes if (first := one.first("live"))]
+    assert len(outcomes) > 20
+    assert not different
+
+
+def test_both_worlds_are_shown_side_by_side() -> None:
+    script = SCRIPTS / "rfc9293" / "passive-open-and-close.pkt"
+    made = CliRunner().invoke(app, ["packetdrill", "--both", str(script)], env={"COLUMNS": "200", "NO_COLOR": "1"})
+    if "late" in made.output:
+        pytest.skip("this machine was too late")
+    assert made.exit_code == 0, made.output
+    head = next(line for line in made.output.splitlines() if line.lstrip().startswith("script"))
+    assert head.split() == ["script", "simulated", "live"]
+    assert "live: 1 of 1 scripts match" in made.output
