@@ -14,7 +14,6 @@ use narrows_units::{Duration, Instant};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -60,7 +59,8 @@ impl Invocation {
 
 /// Run a script on Narrows' TCP in virtual time.
 ///
-/// `included` returns the text of a file that a command line of the script names, or `None`.
+/// `included` returns the text of a file that a command line of the script names, or `None`; an error counts as no
+/// file.
 #[pyfunction]
 pub(crate) fn packetdrill<'py>(
     py: Python<'py>,
@@ -71,21 +71,15 @@ pub(crate) fn packetdrill<'py>(
         Ok(ready) => ready,
         Err(error) => return invalid(py, &error),
     };
-    let failure = RefCell::new(None);
-    let helpers = |name: &str| match included.call1(py, (name,)).and_then(|text| text.extract::<Option<String>>(py)) {
-        Ok(text) => text,
-        Err(error) => {
-            failure.replace(Some(error));
-            None
-        }
+    let helpers = |name: &str| {
+        let text = included.call1(py, (name,)).and_then(|text| text.extract::<Option<String>>(py));
+        text.unwrap_or_default()
     };
     let mut host = Simulated::new(&ready.options, Box::new(helpers));
     let outcome = run(&ready.plan, &mut host);
     drop(host);
-    match failure.take() {
-        Some(error) => Err(error),
-        None => told(py, &outcome, false),
-    }
+    py.check_signals()?;
+    told(py, &outcome, false)
 }
 
 /// Run a script on this machine's kernel, its command lines in `directory`; raises `LiveError`.

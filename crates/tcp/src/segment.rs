@@ -33,8 +33,8 @@ pub(crate) struct Segment {
     pub(crate) len: u32,
     /// See [`flag`].
     pub(crate) flags: u16,
-    /// Number of its last transmission, modulo 2^16. The board sets it: on a simulated host several segments may leave at
-    /// once, and yet in an order.
+    /// Number of its last transmission, modulo 2^16. The board sets it: on a simulated host several segments may leave
+    /// at once, and yet in an order.
     pub(crate) turn: u16,
     /// Last transmission.
     pub(crate) sent_at: Instant,

@@ -380,7 +380,8 @@ fn poll(entries: &[(Fd, i16)], timeout: i32) -> CallResult {
 
 fn epoll_wait(epoll: Fd, maximum: i32, timeout: i32) -> CallResult {
     let mut events = vec![libc::epoll_event { events: 0, u64: 0 }; maximum.clamp(1, 1 << 16) as usize];
-    // SAFETY: there is room for as many events as are asked for; a number out of range is refused before any is written.
+    // SAFETY: there is room for as many events as are asked for; a number out of range is refused before any is
+    // written.
     let result = unsafe { libc::epoll_wait(epoll.0, events.as_mut_ptr(), maximum.min(1 << 16), timeout) };
     with(i64::from(result), || {
         let found = events[..result as usize].iter();

@@ -1,9 +1,9 @@
 //! The default congestion control of a script's namespace, where the kernel lets a namespace choose only some.
 //!
 //! Outside the initial namespace, Linux accepts as `net.ipv4.tcp_congestion_control` only what is in
-//! `tcp_allowed_congestion_control` (`tcp_set_default_congestion_control` in `net/ipv4/tcp_cong.c`), and that list is the
-//! machine's. A socket option may choose any (`CAP_NET_ADMIN`). So a file takes the place of the sysctl: scripts write
-//! and read it as they would the sysctl, and what the kernel refuses is set on each new socket.
+//! `tcp_allowed_congestion_control` (`tcp_set_default_congestion_control` in `net/ipv4/tcp_cong.c`), and that list is
+//! the machine's. A socket option may choose any (`CAP_NET_ADMIN`). So a file takes the place of the sysctl: scripts
+//! write and read it as they would the sysctl, and what the kernel refuses is set on each new socket.
 
 use super::place::mount_at;
 use crate::LiveError;

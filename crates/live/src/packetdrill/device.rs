@@ -97,8 +97,8 @@ impl Device {
         if written < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Returns the header of an arriving packet: with `--mss`, TCP's arrive as if the device had merged segments of this
-    /// size.
+    /// Returns the header of an arriving packet: with `--mss`, TCP's arrive as if the device had merged segments of
+    /// this size.
     fn header(&self, packet: &[u8]) -> VnetHeader {
         let (Some(mss), Some((start, libc::IPPROTO_TCP))) = (self.mss, transport(packet)) else {
             return VnetHeader::default();
@@ -208,8 +208,8 @@ fn quiet_ipv6() -> Result<(), LiveError> {
     Ok(())
 }
 
-/// Waits until the kernel takes packets to an IPv6 address of its own: it adds the route to it later than the address, in
-/// a work queue (`addrconf_dad_work`).
+/// Waits until the kernel takes packets to an IPv6 address of its own: it adds the route to it later than the address,
+/// in a work queue (`addrconf_dad_work`).
 fn await_local(address: IpAddr) -> Result<(), LiveError> {
     let IpAddr::V6(v6) = address else { return Ok(()) };
     let route: String = v6.octets().iter().map(|octet| format!("{octet:02x}")).collect::<String>() + " 80 ";

@@ -4,7 +4,7 @@ use super::calls::{self, Kept};
 use super::congestion;
 use super::device::Device;
 use super::shell::Shell;
-use super::workers::{Begun, Workers};
+use super::workers::{Begun, Workers, schedule};
 use super::{clock, info, place};
 use crate::LiveError;
 use narrows_packetdrill::call::{CallResult, Data, Errno, Output, SystemCall};
@@ -28,8 +28,8 @@ const LONGEST: Duration = Duration::from_secs(300);
 /// options, and its commands run in `directory`.
 ///
 /// # Errors
-/// [`LiveError::Unavailable`] without root, network namespaces or TUN devices; [`LiveError::Unsupported`] for `--speed`;
-/// [`LiveError::Failed`] if another step fails.
+/// [`LiveError::Unavailable`] without root, network namespaces or TUN devices; [`LiveError::Unsupported`] for
+/// `--speed`; [`LiveError::Failed`] if another step fails.
 pub fn on_kernel<T: Send>(
     options: &Options,
     directory: &Path,
@@ -276,17 +276,6 @@ impl Drop for KernelHost {
 fn time(happening: &Happening) -> Instant {
     match happening {
         Happening::Sent { at, .. } | Happening::Returned { at, .. } => *at,
-    }
-}
-
-/// Gives the current thread a real-time class, so that other processes do not delay it. Without the right to do so, it
-/// runs as others do, and its lateness shows it.
-pub(super) fn schedule() {
-    let parameters = libc::sched_param { sched_priority: 1 };
-    // SAFETY: the parameters are valid; 0 is this thread. Its children are scheduled as others are.
-    unsafe {
-        libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &raw const parameters);
-        libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong);
     }
 }
 

@@ -1,10 +1,9 @@
 //! The shell of a script: command lines run in the script's namespaces, one after the other.
 //!
-//! One `sh` reads command lines from a pipe and runs each in a shell of its own: `bash` where there is one, since suites
-//! use its `&>`, else `sh`. It is the first process of a process
-//! namespace, so its end ends whatever the commands left running, and the kernel kills it when the thread that started
-//! it ends. Commands see its identifier, 1, as `$PPID`, and as `PACKETDRILL_PID`: helper scripts keep files under it
-//! (`/tmp/sysctl_restore_${PPID}.sh`).
+//! One `sh` reads command lines from a pipe and runs each in a shell of its own: `bash` where there is one, since
+//! suites use its `&>`, else `sh`. It is the first process of a process namespace, so its end ends whatever the
+//! commands left running, and the kernel kills it when the thread that started it ends. Commands see its identifier, 1,
+//! as `$PPID`, and as `PACKETDRILL_PID`: helper scripts keep files under it (`/tmp/sysctl_restore_${PPID}.sh`).
 
 use crate::LiveError;
 use narrows_packetdrill::host::{HostError, ShellResult};

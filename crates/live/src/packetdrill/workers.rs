@@ -180,7 +180,7 @@ impl Workers {
 
 /// The code of a worker.
 fn work(place: usize, calls: &mpsc::Receiver<(u64, SystemCall)>, state: &State, shared: &Shared) {
-    super::host::schedule();
+    schedule();
     // SAFETY: a plain system call.
     state.thread.store(unsafe { libc::gettid() }, Ordering::Release);
     while let Ok((number, call)) = calls.recv() {
@@ -200,4 +200,15 @@ fn sleeps(thread: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
     // The name of the thread, in parentheses, may contain anything.
     stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('S'))
+}
+
+/// Gives the current thread a real-time class, so that other processes do not delay it. Without the right to do so, it
+/// runs as others do, and its lateness shows it.
+pub(super) fn schedule() {
+    let parameters = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the parameters are valid; 0 is this thread. Its children are scheduled as others are.
+    unsafe {
+        libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &raw const parameters);
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong);
+    }
 }

@@ -2,8 +2,8 @@
 //!
 //! `tcp_write_xmit` and `tcp_xmit_retransmit_queue` (Linux 7.2, `net/ipv4/tcp_output.c`) make super-packets;
 //! [`crate::linux::gso`] has their arithmetic. A super-packet of `n` segments is `n` entries on the board. Its first
-//! segment is chosen as every segment is, by recovery and the windows. The others follow it: of new data as many as were
-//! chosen with the first, of retransmissions as long as recovery names the next segment of the same super-packet.
+//! segment is chosen as every segment is, by recovery and the windows. The others follow it: of new data as many as
+//! were chosen with the first, of retransmissions as long as recovery names the next segment of the same super-packet.
 //!
 //! [`poll_transmit`](Connection::poll_transmit) gives the segments, as they are on the wire.
 //! [`poll_burst`](Connection::poll_burst) gives the super-packet, as a packet socket of the sending host sees it.

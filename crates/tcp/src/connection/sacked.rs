@@ -20,8 +20,8 @@ impl Blocks {
 }
 
 impl Sender {
-    /// Translates the SACK blocks of an ACK of `ack` to offsets, drops invalid ones and finds the D-SACK block (RFC 2883,
-    /// section 4). Linux also reads those of an ACK that later ones have overtaken.
+    /// Translates the SACK blocks of an ACK of `ack` to offsets, drops invalid ones and finds the D-SACK block (RFC
+    /// 2883, section 4). Linux also reads those of an ACK that later ones have overtaken.
     pub(super) fn parse_blocks(&self, sack: &SackBlocks, ack: u64) -> Blocks {
         let mut blocks = Blocks::default();
         let offsets = |(left, right)| (self.offset(left), self.offset(right));

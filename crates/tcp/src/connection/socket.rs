@@ -73,8 +73,8 @@ impl Connection {
         }
     }
 
-    /// Sets whether the host's own device refuses packets and says so, as a full queue does. What would leave then waits,
-    /// and is tried again every half second (`TCP_RESOURCE_PROBE_INTERVAL`).
+    /// Sets whether the host's own device refuses packets and says so, as a full queue does. What would leave then
+    /// waits, and is tried again every half second (`TCP_RESOURCE_PROBE_INTERVAL`).
     pub fn set_device_full(&mut self, full: bool) {
         if let Some(socket) = &mut self.socket {
             socket.device_full = full;

@@ -1,14 +1,15 @@
-//! Detection of spurious retransmissions: Eifel (RFC 3522) and D-SACK (RFC 2883, RFC 3708), and how Linux combines them.
+//! Detection of spurious retransmissions: Eifel (RFC 3522) and D-SACK (RFC 2883, RFC 3708), and how Linux combines
+//! them.
 //!
 //! Linux (`tcp_try_undo_recovery`, `tcp_try_undo_partial`, `tcp_try_undo_dsack`, `tcp_try_undo_loss`) differs from the
 //! RFCs in what counts as proof:
 //!
 //! | | RFC 3522, RFC 3708 | Linux |
 //! |---|---|---|
-//! | timestamp | of the first ACK that advances, if the head was retransmitted | of each ACK that advances in the episode |
+//! | timestamp | of the first ACK that advances, if the head was sent again | of each ACK that advances |
 //! | while retransmissions are in the network | proof | no proof, unless the ACK ends recovery |
 //! | an ACK advances before any retransmission | no proof | proof |
-//! | D-SACK | one for each retransmission | one segment of a block for each retransmission, those before the episode too |
+//! | D-SACK | one for each retransmission | a segment of a block for each, those before the episode too |
 //! | D-SACK after a timeout | proof | proof once an ACK advances |
 
 use crate::options::tick_before;

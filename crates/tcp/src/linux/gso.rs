@@ -33,8 +33,8 @@ const SOON: Duration = Duration::from_millis(1);
 /// (`tcp_max_tso_deferred_mss`).
 const UNDIVIDED: u64 = 3;
 
-/// Segments that leave together at `rate` (`tcp_tso_autosize`): 1/1024 s of it, at least `burst.min_segments`; without a
-/// rate, as many as go. Short paths add a share of the largest burst, which halves with each 512 us as a rule
+/// Segments that leave together at `rate` (`tcp_tso_autosize`): 1/1024 s of it, at least `burst.min_segments`; without
+/// a rate, as many as go. Short paths add a share of the largest burst, which halves with each 512 us as a rule
 /// (`tcp_tso_rtt_log`, Linux 5.18).
 pub(crate) fn segments(rate: Option<Rate>, smss: u64, min_rtt: Option<Duration>, burst: &Burst) -> u32 {
     let near = near(min_rtt, burst);
@@ -126,8 +126,8 @@ pub(crate) enum Deferred {
 }
 
 impl Ready {
-    /// Whether the sender waits for the next ACK, to send more together (`tcp_tso_should_defer`). `is_full` is whether so
-    /// many octets are a largest super-packet; it is asked last, because it takes the longest.
+    /// Whether the sender waits for the next ACK, to send more together (`tcp_tso_should_defer`). `is_full` is whether
+    /// so many octets are a largest super-packet; it is asked last, because it takes the longest.
     #[inline]
     pub(crate) fn deferred(&self, is_full: impl FnOnce(u64) -> bool) -> Option<Deferred> {
         // Handling a packet takes Linux some time, so exactly a millisecond later is later there.

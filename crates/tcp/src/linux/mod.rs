@@ -8,9 +8,9 @@
 //! | `gso.rs` | how many segments leave together | [`Config::gso`](crate::Config::gso) |
 //! | `write_queue.rs` | the buffers that the application's data waits in | the same |
 //!
-//! The first three follow Linux 6.1 (`net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`), the window also later versions
-//! ([`Config::kernel`](crate::Config::kernel)). They are state machines that the
-//! receiver notifies of segments and queries; none knows a packet. If both switches are off, none of them exists.
+//! The first three follow Linux 6.1 (`net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`), the window also later
+//! versions ([`Config::kernel`](crate::Config::kernel)). They are state machines that the receiver notifies of segments
+//! and queries; none knows a packet. If both switches are off, none of them exists.
 
 pub(crate) mod autotuning;
 pub(crate) mod gso;

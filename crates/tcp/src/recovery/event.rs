@@ -57,7 +57,8 @@ pub(crate) struct AckEvent {
 /// What an ACK delivers, cumulatively or selectively, by order of sending.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Deliveries {
-    /// The most recent transmission (RACK.xmit_ts and RACK.end_seq of RFC 8985, section 6.2). A retransmission counts only if it is [credible](Credible) that it was delivered.
+    /// The most recent transmission (RACK.xmit_ts and RACK.end_seq of RFC 8985, section 6.2). A retransmission counts
+    /// only if it is [credible](Credible) that it was delivered.
     pub(crate) newest: Option<Sending>,
     /// When the last segment was sent whose delivery this ACK shows, where SACK blocks come before the cumulative part,
     /// as in Linux (RFC 8985 leaves the order free).

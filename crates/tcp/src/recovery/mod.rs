@@ -13,10 +13,10 @@
 //!      '-------------------------- Loss <---------------------'
 //! ```
 //!
-//! [`Rack`](rack::Rack) goes by time ([`LossRecovery::is_timed`]). It has timers of its own, and what each ACK delivers is
-//! collected for it in [`Deliveries`]. While all is well it costs a store for each ACK and each new segment:
-//! [`Recovery::touch`] notes the time, and the probe timeout is computed from it when the timer is read. Where the board
-//! is clean, nothing outstanding left before what was delivered last, so RACK has nothing to note.
+//! [`Rack`](rack::Rack) goes by time ([`LossRecovery::is_timed`]). It has timers of its own, and what each ACK delivers
+//! is collected for it in [`Deliveries`]. While all is well it costs a store for each ACK and each new segment:
+//! [`Recovery::touch`] notes the time, and the probe timeout is computed from it when the timer is read. Where the
+//! board is clean, nothing outstanding left before what was delivered last, so RACK has nothing to note.
 //!
 //! After a timeout [`Frto`](frto::Frto), part of [`Loss`], may show that it was spurious. Eifel (RFC 3522) and D-SACK
 //! (RFC 3708) serve every recovery, so the connection looks for them: they are part of
@@ -268,8 +268,8 @@ impl Recovery {
         each!(&self.kind, r => r.grows_by_sack())
     }
 
-    /// The degree of reordering in segments (Linux's `tcp_reordering`), and how often reordering was seen; `None` unless
-    /// recovery goes by time.
+    /// The degree of reordering in segments (Linux's `tcp_reordering`), and how often reordering was seen; `None`
+    /// unless recovery goes by time.
     pub(crate) fn reordering(&self) -> Option<(u32, u32)> {
         if let Kind::Rack(rack) = &self.kind { Some(rack.reordering()) } else { None }
     }

@@ -157,9 +157,9 @@ impl Scoreboard {
         self.lost - before
     }
 
-    /// Marks as lost, because the retransmission timer expired, the head and what was last sent at `late` or before, and
-    /// restarts `NextSeg`; returns the octets newly marked (RFC 8985, section 6.3). If the peer reneged, everything is
-    /// lost, as in [`mark_all_lost`](Self::mark_all_lost).
+    /// Marks as lost, because the retransmission timer expired, the head and what was last sent at `late` or before,
+    /// and restarts `NextSeg`; returns the octets newly marked (RFC 8985, section 6.3). If the peer reneged, everything
+    /// is lost, as in [`mark_all_lost`](Self::mark_all_lost).
     pub(crate) fn mark_late_lost(&mut self, late: Instant) -> u64 {
         let recent = |s: &Segment| !s.has(flag::SACKED) && s.sent_at > late;
         if self.head().is_some_and(|s| s.has(flag::SACKED)) || !self.segments.iter().skip(1).any(recent) {

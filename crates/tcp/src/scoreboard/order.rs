@@ -200,8 +200,8 @@ impl Scoreboard {
         self.keeps |= keep::ORDER | keep::EVIDENCE;
     }
 
-    /// Keeps the order of retransmissions from now on for [`in_send_order`](Self::in_send_order) alone: nothing is counted
-    /// against them. `whole` is whether only whole segments are SACKed, as in Linux (`tcp_match_skb_to_sack`).
+    /// Keeps the order of retransmissions from now on for [`in_send_order`](Self::in_send_order) alone: nothing is
+    /// counted against them. `whole` is whether only whole segments are SACKed, as in Linux (`tcp_match_skb_to_sack`).
     pub(crate) fn keep_send_order(&mut self, whole: bool) {
         self.keeps = (self.keeps | keep::ORDER) & !keep::EVIDENCE;
         if whole {
@@ -213,8 +213,8 @@ impl Scoreboard {
     /// is deemed lost is not in the network until it is sent again.
     ///
     /// The frontier moves over what is SACKed or deemed lost, so that later calls skip it, and retransmissions that are
-    /// over are forgotten. SACKed segments above the frontier are passed over one by one. After an undo, segments whose retransmission was deemed lost are
-    /// missing; they are left to the retransmission timer.
+    /// over are forgotten. SACKed segments above the frontier are passed over one by one. After an undo, segments whose
+    /// retransmission was deemed lost are missing; they are left to the retransmission timer.
     pub(crate) fn in_send_order(&mut self) -> InSendOrder<'_> {
         while let Some(first) = self.losses.as_deref().and_then(|losses| losses.in_network.ring.front())
             && !self

@@ -28,7 +28,8 @@ fn a_single_segment_waits_for_a_delayed_ack_too() {
         };
         let (mut net, _) = start(config, Bytes::new(UNIT), drop_first(&[1]));
         net.run(at(3_000));
-        // Two round trips of 100 ms and 200 ms are later than the RTO of 100 ms + 200 ms; the RTO's time is the probe's.
+        // Two round trips of 100 ms and 200 ms are later than the RTO of 100 ms + 200 ms; the RTO's time is the
+        // probe's.
         assert_eq!(times(&net, 1).len(), 2, "{style:?}");
         assert!(times(&net, 1)[1] <= 200 + 400, "{:?}", times(&net, 1));
         let stats = net.ends[C].stats();

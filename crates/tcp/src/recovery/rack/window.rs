@@ -95,8 +95,8 @@ impl ReorderingWindow {
         }
     }
 
-    /// Notes that a recovery ends because it was spurious; `fast` is whether it was fast recovery, where a late original
-    /// is reordering in Linux (`tcp_try_undo_partial`).
+    /// Notes that a recovery ends because it was spurious; `fast` is whether it was fast recovery, where a late
+    /// original is reordering in Linux (`tcp_try_undo_partial`).
     pub(super) fn on_undone(&mut self, fast: bool) {
         match self.style {
             RecoveryStyle::Rfc => self.on_recovered(),
