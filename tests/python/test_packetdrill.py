@@ -118,6 +118,15 @@ def test_variants_follow_name_and_option(tmp_path: Path) -> None:
     ]
 
 
+def test_a_suite_in_a_kernel_tree_has_its_release(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text("VERSION = 7\nPATCHLEVEL = 2\nSUBLEVEL = 13\nEXTRAVERSION =\n")
+    folder = tmp_path / "tools" / "packetdrill"
+    folder.mkdir(parents=True)
+    (folder / "a.pkt").write_text(HANDSHAKE)
+    (suite,) = find([folder])
+    assert (suite.name, suite.commit) == ("tools/packetdrill", "Linux 7.2.13")
+
+
 def test_every_variant_of_a_script_matches(script: Path) -> None:
     report = run(find([script]), versions=VERSIONS)
     (outcome,) = report

@@ -143,13 +143,13 @@ def _defines(given: list[str]) -> dict[str, str]:
 
 
 def _command(scripts: list[Path], *, live: bool, both: bool, ip_version: str) -> str:
-    """Return the command as a page shows it: directories by their names alone."""
+    """Return the command as a page shows it: paths by their last two names alone."""
     words = ["narrows packetdrill"]
     if both or live:
         words.append("--both" if both else "--live")
     if ip_version != "ipv4":
         words.append(f"--ip-version {ip_version}")
-    return " ".join([*words, *(path.resolve().name for path in scripts)])
+    return " ".join([*words, *("/".join(path.resolve().parts[-2:]) for path in scripts), "-o FILE.md"])
 
 
 class _Line:

@@ -130,7 +130,9 @@ def _unclaimed(report: Report) -> str:
 def _source(suite: Suite) -> str:
     if suite.path is None:
         return ""
-    return f"Commit {suite.commit}." if suite.commit else "The directory is not in a git checkout."
+    if suite.commit is None:
+        return "The directory is not in a git checkout."
+    return f"From {suite.commit}." if suite.commit.startswith("Linux") else f"Commit {suite.commit}."
 
 
 def _directories(report: Report, outcomes: Sequence[Outcome]) -> str:

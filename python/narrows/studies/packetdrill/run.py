@@ -28,6 +28,9 @@ AGAIN: Final = 3
 The kernel's own timers run late on a busy machine, which the runner cannot see.
 """
 
+_BRIEF: Final = 120
+"""Most characters of code in a message."""
+
 _MOST_INCLUDED: Final = 1 << 20
 """Largest file that a script's command lines may name, bytes."""
 
@@ -203,7 +206,7 @@ def _judged(evaluator: Evaluator, result: Result, pieces: list[Piece]) -> Result
     failed = verdict.failed
     if failed is None:
         return replace(result, printed=verdict.printed)
-    code = " ".join(failed.code.split())
+    code = _brief(failed.code)
     why = f"the code {code} {verdict.why}"
     if not verdict.false:
         return replace(result, ended="invalid", why=why, line=failed.line, difference=None, printed=verdict.printed)
@@ -217,3 +220,10 @@ def _judged(evaluator: Evaluator, result: Result, pieces: list[Piece]) -> Result
         state=dict(failed.values),
         printed=verdict.printed,
     )
+
+
+def _brief(code: str) -> str:
+    """Return code on one line, without its comments, and cut where it is long."""
+    lines = [line.partition("#")[0].strip() for line in code.splitlines()]
+    brief = " ".join(line for line in lines if line)
+    return brief if len(brief) <= _BRIEF else f"{brief[:_BRIEF]} .."

@@ -112,11 +112,11 @@ class Suite:
     Attributes
     ----------
     name : str
-        The directory's name.
+        The last two names of the directory's path.
     path : pathlib.Path or None
         The directory; ``None`` for single files.
     commit : str or None
-        The commit of its git checkout, if it is in one.
+        The commit of its git checkout, if it is in one; else the release of the kernel whose tree it is in.
     scripts : tuple of Script
         In the order of their names.
     """
@@ -190,7 +190,8 @@ def _suite(directory: Path) -> Suite:
     if len(files) > MOST_SCRIPTS:
         raise InputError(f"{directory}: has {len(files):,} scripts; allowed: at most {MOST_SCRIPTS:,}")
     scripts = tuple(_script(path, path.relative_to(directory).as_posix()) for path in files)
-    return Suite(directory.resolve().name, directory, _commit(directory), scripts)
+    name = "/".join(directory.resolve().parts[-2:]).lstrip("/")
+    return Suite(name, directory, _commit(directory) or _release(directory), scripts)
 
 
 def _script(path: Path, name: str) -> Script:
@@ -218,3 +219,17 @@ def _commit(directory: Path) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return told.stdout.strip() or None if told.returncode == 0 else None
+
+
+def _release(directory: Path) -> str | None:
+    """Return the release of the kernel tree that a directory is in, by its Makefile; ``None`` outside of one."""
+    for parent in directory.resolve().parents:
+        try:
+            with (parent / "Makefile").open(encoding="utf-8", errors="replace") as makefile:
+                head = makefile.read(4096)
+        except OSError:
+            continue
+        numbers = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", head, re.MULTILINE))
+        if len(numbers) == 3:
+            return "Linux " + ".".join(numbers[name] for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
+    return None
