@@ -107,15 +107,13 @@ def test_paths_without_scripts_are_refused(tmp_path: Path) -> None:
 
 
 def test_variants_follow_name_and_option(tmp_path: Path) -> None:
-    for name, text in {"a.pkt": "0 close(3)", "b-v6.pkt": "", "c-v4.pkt": "", "d.pkt": "--ip_version=ipv6\n"}.items():
-        (tmp_path / name).write_text(text)
+    options = {"d": "--ip_version=ipv6\n", "e": "--local_ip=10.0.0.1\n", "f": "--remote_ip=fd3d::1\n"}
+    for name in ("a", "b-v6", "c-v4", *options):
+        (tmp_path / f"{name}.pkt").write_text(options.get(name, ""))
     (suite,) = find([tmp_path])
-    assert [one.versions(VERSIONS) for one in suite.scripts] == [
-        VERSIONS,
-        ("ipv6",),
-        ("ipv4", "ipv4-mapped-ipv6"),
-        ("ipv6",),
-    ]
+    four, six = ("ipv4", "ipv4-mapped-ipv6"), ("ipv6",)
+    assert [one.versions(VERSIONS) for one in suite.scripts] == [VERSIONS, six, four, six, four, six]
+    assert [one.versions(["ipv4"]) for one in suite.scripts] == [("ipv4",), six, ("ipv4",), six, ("ipv4",), six]
 
 
 def test_a_suite_in_a_kernel_tree_has_its_release(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ MOST_SCRIPTS: Final = 100_000
 """Most scripts of one command."""
 
 _OPTION = re.compile(r"^--ip_version=(\S+)", re.MULTILINE)
+_ADDRESS = re.compile(r"^--(?:local|remote)_ip=(\S+)", re.MULTILINE)
 
 _NETWORK: Final[Mapping[IpVersion, Mapping[str, str]]] = {
     "ipv4": {
@@ -78,10 +79,10 @@ class Script:
     text: str
 
     def versions(self, wanted: Sequence[IpVersion]) -> tuple[IpVersion, ...]:
-        """Return those of the wanted variants that the script has.
+        """Return those of the wanted variants that the script has, or the first that it has if none is wanted.
 
-        A script that sets ``--ip_version`` has this one. One whose name ends in ``v4`` or ``v6`` has the variants over
-        IPv4 or IPv6.
+        A script that sets ``--ip_version`` has this one. One that sets addresses has the variants of their kind, and
+        one whose name ends in ``v4`` or ``v6`` those over IPv4 or IPv6.
 
         Parameters
         ----------
@@ -91,18 +92,20 @@ class Script:
         Returns
         -------
         tuple of str
+            At least one.
         """
         own = _OPTION.search(self.text)
-        if own:
+        if own and own.group(1) in VERSIONS:
             return tuple(one for one in VERSIONS if one == own.group(1))
-        stem = self.path.stem
-        return tuple(
-            one
-            for one in VERSIONS
-            if one in wanted
-            and not (stem.endswith("v6") and one != "ipv6")
-            and not (stem.endswith("v4") and one == "ipv6")
-        )
+        stem, address = self.path.stem, _ADDRESS.search(self.text)
+        kind = address.group(1) if address else ""
+        if stem.endswith("v6") or ":" in kind:
+            possible = VERSIONS[1:2]
+        elif stem.endswith("v4") or "." in kind:
+            possible = (VERSIONS[0], VERSIONS[2])
+        else:
+            possible = VERSIONS
+        return tuple(one for one in possible if one in wanted) or possible[:1]
 
 
 @dataclass(frozen=True, slots=True)
