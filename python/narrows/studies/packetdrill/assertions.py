@@ -96,6 +96,7 @@ class Evaluator:
     def __init__(self, limit_s: float = LIMIT_S) -> None:
         self._limit_s = limit_s
         self._process: subprocess.Popen[str] | None = None
+        self._one_at_a_time = threading.Lock()
 
     def __enter__(self) -> Self:
         """Return the evaluator; nothing is started yet."""
@@ -132,6 +133,10 @@ class Evaluator:
         """
         if not pieces:
             return Verdict()
+        with self._one_at_a_time:
+            return self._verdict(pieces)
+
+    def _verdict(self, pieces: Sequence[Piece]) -> Verdict:
         asked = {"constants": dict(CONSTANTS), "pieces": [{"code": p.code, "values": dict(p.values)} for p in pieces]}
         line, late = self._ask(json.dumps(asked))
         if not line:

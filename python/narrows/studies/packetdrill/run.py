@@ -23,9 +23,9 @@ STACKS: Final = ("linux",)
 """Stacks of the simulated end."""
 
 AGAIN: Final = 3
-"""How often a script is tried live if time alone decides: this machine was late, or only the time of a packet differs.
+"""How often a script is tried live until it matches.
 
-The kernel's own timers run late on a busy machine, which the runner cannot see.
+Real time decides much of a live run: the kernel's own timers run late on a busy machine, which the runner cannot see.
 """
 
 _BRIEF: Final = 120
@@ -87,20 +87,23 @@ def run(
         _check_live()
     with Evaluator() as evaluator, ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
 
-        def outcome(script: Script) -> list[tuple[Result, list[Piece]]]:
-            return [
-                _raw(script, world, version, extra, dict(given))
-                for world in worlds
-                for version in script.versions(versions)
-            ]
+        def outcome(script: Script) -> Outcome:
+            return Outcome(
+                script,
+                tuple(
+                    _tried(evaluator, script, world, version, extra, dict(given))
+                    for world in worlds
+                    for version in script.versions(versions)
+                ),
+            )
 
         made: list[tuple[Suite, tuple[Outcome, ...]]] = []
         pending = [(suite, [pool.submit(outcome, script) for script in suite.scripts]) for suite in suites]
         try:
             for suite, futures in pending:
                 outcomes = []
-                for script, future in zip(suite.scripts, futures, strict=True):
-                    one = Outcome(script, tuple(_judged(evaluator, *raw) for raw in future.result()))
+                for future in futures:
+                    one = future.result()
                     outcomes.append(one)
                     if done is not None:
                         done(one)
@@ -129,6 +132,23 @@ def _check_live() -> None:
         raise LiveError.from_core(error) from None
 
 
+def _tried(
+    evaluator: Evaluator,
+    script: Script,
+    world: World,
+    version: IpVersion,
+    extra: Sequence[tuple[str, str]],
+    defines: dict[str, str],
+) -> Result:
+    """Run and judge one variant in one world; live up to `AGAIN` times, until it matches."""
+    result = _judged(evaluator, *_raw(script, world, version, extra, defines))
+    for _ in range(1, AGAIN if world == "live" else 1):
+        if result.ended not in {"mismatch", "late"}:
+            break
+        result = _judged(evaluator, *_raw(script, world, version, extra, defines))
+    return result
+
+
 def _raw(
     script: Script,
     world: World,
@@ -150,21 +170,12 @@ def _raw(
         return _read(_core.packetdrill(asked, lambda name: _included(folder, name)), world, version)
     try:
         made = _core.packetdrill_live(asked, os.fspath(folder.resolve()))
-        for _ in range(1, AGAIN):
-            if not _by_time(made):
-                break
-            made = _core.packetdrill_live(asked, os.fspath(folder.resolve()))
     except _core.LiveError as error:
-        raise LiveError.from_core(error) from None
+        told = LiveError.from_core(error)
+        if told.kind in {"unavailable", "stopped"}:
+            raise told from None
+        return Result(world, version, "refused", why=str(told)), []
     return _read(made, world, version)
-
-
-def _by_time(made: Mapping[str, Any]) -> bool:
-    """Return whether time alone decided the end of a live run."""
-    if made["ended"] == "late":
-        return True
-    told = made.get("difference")
-    return told is not None and all(field == "time" for field, _, _ in told["fields"])
 
 
 def _included(folder: Any, name: str) -> str | None:
