@@ -52,7 +52,8 @@ fn has_word(code: &str, word: &str) -> bool {
 }
 
 /// A setting stands in its field, in its row, and in the code of the connection that obeys it. A further place would be
-/// one more that each new setting has to be written into.
+/// one more that each new setting has to be written into. The socket host, which may not know the rows, names those in
+/// which Linux differs from the default; `sim/tests/socket_settings.rs` compares them.
 #[test]
 fn a_switch_stands_in_its_field_its_row_and_the_code_that_obeys_it() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
@@ -71,8 +72,8 @@ fn a_switch_stands_in_its_field_its_row_and_the_code_that_obeys_it() {
         .collect();
     assert!(codes.len() > 100, "the sources were not found");
     for switch in SWITCHES {
-        let places: Vec<&str> =
-            codes.iter().filter(|(_, code)| has_word(code, switch)).map(|(path, _)| path.as_str()).collect();
+        let places = codes.iter().filter(|(_, code)| has_word(code, switch)).map(|(path, _)| path.as_str());
+        let places: Vec<&str> = places.filter(|path| *path != "socket/src/linux.rs").collect();
         let (obeys, declared): (Vec<&str>, Vec<&str>) = places.iter().partition(|path| path.starts_with("tcp/src/"));
         assert_eq!(declared, ["scenario/src/schema/tcp.rs", "settings/src/lib.rs"], "{switch}");
         assert!(!obeys.is_empty(), "{switch} is obeyed nowhere");
