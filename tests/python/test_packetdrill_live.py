@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from narrows import _core
 from narrows.cli import app
-from narrows.studies.packetdrill import find, run
+from narrows.studies.packetdrill import Result, find, run
 
 SCRIPTS = Path(__file__).parents[1] / "packetdrill"
 
@@ -26,20 +26,25 @@ def possible() -> None:
         pytest.skip(str(error))
 
 
+def by_time(result: Result) -> bool:
+    """Return whether this machine was late, or only the time of a packet differs: a kernel's timers can be late too."""
+    fields = () if result.difference is None else result.difference.fields
+    return result.ended == "late" or (bool(fields) and all(field == "time" for field, _, _ in fields))
+
+
 def test_scripts_of_our_own_match_on_the_kernel() -> None:
     outcomes = [one for one in run(find([SCRIPTS]), ["live"]) if not one.script.name.startswith(NEWER)]
-    late = [one.script.name for one in outcomes if one.ended("live") == "late"]
-    if late:
-        pytest.skip(f"this machine was too late for {', '.join(late)}, each time")
-    different = [f"{one.script.name}:{first.line}: {first.why}" for one in outcomes if (first := one.first("live"))]
     assert len(outcomes) > 20
-    assert not different
+    failed = [(one.script.name, first) for one in outcomes if (first := one.first("live"))]
+    assert not [f"{name}:{first.line}: {first.why}" for name, first in failed if not by_time(first)]
+    if failed:
+        pytest.skip(f"this machine was too late for {', '.join(name for name, _ in failed)}, each time")
 
 
 def test_both_worlds_are_shown_side_by_side() -> None:
     script = SCRIPTS / "rfc9293" / "passive-open-and-close.pkt"
     made = CliRunner().invoke(app, ["packetdrill", "--both", str(script)], env={"COLUMNS": "200", "NO_COLOR": "1"})
-    if re.search(r"\blate\b", made.output):
+    if re.search(r"\blate\b|: outbound packet: time is", made.output):
         pytest.skip("this machine was too late")
     assert made.exit_code == 0, made.output
     head = next(line for line in made.output.splitlines() if line.lstrip().startswith("script"))
