@@ -36,7 +36,9 @@ def packetdrill(
     both: Annotated[
         bool, typer.Option("--both", metavar="", help="Simulated and live: script, simulated and live side by side.")
     ] = False,
-    stack: Annotated[str, typer.Option("--stack", metavar="NAME", help="The simulated end's stack: linux.")] = "linux",
+    stack: Annotated[
+        str, typer.Option("--stack", metavar="NAME", help="The simulated end's stack; linux is the only one so far.")
+    ] = "linux",
     ip_version: Annotated[
         str,
         typer.Option(
