@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from narrows.studies.packetdrill.scripts import IpVersion
 
 EXAMPLE = (
-    "Example: narrows packetdrill tests/packetdrill\n\n"
-    "On this machine's kernel (root): narrows packetdrill --live FILE.pkt\n\n"
-    "Both side by side, with a page: narrows packetdrill --both DIR -o docs/packetdrill.md"
+    "A first script: printf '%s\\n' '0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3' '+0 bind(3, ..., ...) = 0' "
+    "'+0 listen(3, 1) = 0' '+0 < S 0:0(0) win 65535 <mss 1460>' '+0 > S. 0:0(0) ack 1 <mss 1460>' > first.pkt "
+    "&& narrows packetdrill first.pkt\n\n"
+    "On this machine's kernel (root): narrows packetdrill --live first.pkt\n\n"
+    "Both side by side, with a page: narrows packetdrill --both first.pkt -o first.md"
 )
 
 
