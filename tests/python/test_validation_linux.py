@@ -73,7 +73,11 @@ def linux(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     fakes: dict[str, dict[str, Any]] = {
         "narrows.kernels": {"find": find},
-        "narrows.runs.vm": {"run": run, "address": lambda kernel: f"vm {kernel.release}"},
+        "narrows.runs.vm": {
+            "run": run,
+            "address": lambda kernel: f"vm {kernel.release} {settings.get('program', 'first')}",
+            "machine_address": lambda kernel: f"vm {kernel.release}",
+        },
     }
     for name, content in fakes.items():
         module = ModuleType(name)
@@ -245,6 +249,19 @@ def test_only_what_has_changed_runs_again(linux: dict[str, Any], tmp_path: Path)
     assert f"runs on Linux, by Narrows {_core.version()}, took" in first
     narrows("--cc", "reno,cubic", "--scenario", TWO, "-o", tmp_path / "page.md")
     assert [control for _, control, _, _ in linux["asked"]] == ["reno"] * STARTS + ["cubic"] * STARTS
+
+
+def test_runs_of_an_earlier_program_count_if_asked(linux: dict[str, Any], tmp_path: Path) -> None:
+    command = ("--cc", "reno", "--scenario", TWO, "-o", tmp_path / "page.md")
+    narrows(*command)
+    linux["program"] = "second"
+    assert narrows(*command, "--earlier").exit_code == 0
+    assert len(linux["asked"]) == STARTS, "the machine and the scenarios are the same"
+    narrows(*command)
+    assert len(linux["asked"]) == 2 * STARTS, "another program may give other results"
+    linux["program"] = "third"
+    narrows("--cc", "cubic", "--scenario", TWO, "--earlier", "-o", tmp_path / "page.md")
+    assert len(linux["asked"]) == 3 * STARTS, "CUBIC was not run before"
 
 
 def test_after_ctrl_c_finished_runs_are_kept(linux: dict[str, Any], tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ plain_words! {
         Search => "search",
         Limited => "limited",
     }
-    LinuxVersion { V6_1 => "linux-6.1", V6_12 => "linux-6.12", V7_2 => "linux-7.2" }
+    LinuxVersion { V6_1 => "linux-6.1", V6_12 => "linux-6.12", V6_18 => "linux-6.18", V7_2 => "linux-7.2" }
     RtoStyle { Rfc6298 => "rfc6298", Linux => "linux", Ns2 => "ns2" }
     JitterDistribution { Uniform => "uniform", Normal => "normal", Pareto => "pareto", ParetoNormal => "paretonormal" }
     JitterOrder { Free => "free", Kept => "kept" }

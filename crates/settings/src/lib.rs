@@ -118,11 +118,13 @@ impl Default for Burst {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LinuxVersion {
     /// Linux 6.1.
-    #[default]
     V6_1,
     /// Linux 6.12: since 6.6 the receive window follows the measured overhead of segments.
     V6_12,
-    /// Linux 7.2: the receive memory also grows by other rules.
+    /// Linux 6.18: the receive memory also grows by other rules, which count what waits behind gaps.
+    V6_18,
+    /// Linux 7.2: also, on paths of less than a millisecond it grows less.
+    #[default]
     V7_2,
 }
 
@@ -380,7 +382,7 @@ impl Default for Config {
             ect1: false,
             recv_buffer: Bytes::new(16 * 1024 * 1024),
             autotuning: false,
-            kernel: LinuxVersion::V6_1,
+            kernel: LinuxVersion::V7_2,
             nagle: false,
             idle_restart: IdleRestart::Rfc5681,
             cwnd_validation: false,

@@ -67,12 +67,15 @@ fn counters_say_what_each_direction_did() {
 fn tcp_takes_reordering_for_loss_and_undoes_it() {
     let still = flow(&both("forward.queue.limit = \"1000 packets\"", TCP));
     let reordered = "forward.queue.limit = \"1000 packets\"\nforward.reorder = { delay = \"10 ms\", gap = 100, selected = \"behind\" }";
-    let outcome = both(reordered, TCP);
+    let by_count = TCP.to_owned() + "tcp = { recovery = \"sack\" }\n";
+    let outcome = both(reordered, &by_count);
     let tcp = flow(&outcome);
     assert_eq!((still.spurious, still.lost_packets), (0, 0));
     assert_eq!(tcp.lost_packets, 0, "nothing is lost");
     assert!(tcp.fast_retransmits > 5 && tcp.retransmitted_packets >= tcp.fast_retransmits, "{tcp:?}");
     assert!(tcp.spurious > 0, "D-SACK or timestamps show that it was spurious: {tcp:?}");
+    let by_time = flow(&both(reordered, TCP));
+    assert!(by_time.fast_retransmits * 2 < tcp.fast_retransmits, "RACK waits longer: {by_time:?}");
 }
 
 #[test]
@@ -178,7 +181,7 @@ fn rates_may_differ_by_direction() {
     // ACKs of 52 bytes, one for two segments of 1500 bytes, need 1/58 of the rate; the way back has 1/100.
     let outcome = both("reverse = { rate = \"100 kb/s\" }", TCP);
     let thinned = both("reverse = { rate = \"100 kb/s\", ack_decimation = 8 }", TCP);
-    assert!(mbps(&outcome) < 7.0 && mbps(&thinned) > 1.2 * mbps(&outcome), "{} {}", mbps(&outcome), mbps(&thinned));
+    assert!(mbps(&outcome) < 7.0 && mbps(&thinned) > 1.1 * mbps(&outcome), "{} {}", mbps(&outcome), mbps(&thinned));
 }
 
 #[test]

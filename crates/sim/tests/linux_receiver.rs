@@ -16,7 +16,7 @@ fn windows(cc: &str, (rate, delay, queue): (u64, u64, u64), tcp: &str) -> Vec<(u
     let rate = rate * 1_000_000 * 1500 / 1514;
     let link =
         format!("rate = \"{rate} b/s\"\ndelay = \"{} ms\"\nqueue = {{ limit = \"{} packets\" }}", delay - 2, queue - 1);
-    let text = path(&link, &format!("{BULK}\n[tcp]\nstack = \"linux\"\ncc = \"{cc}\"\n{tcp}"));
+    let text = path(&link, &format!("{BULK}\n[tcp]\nstack = \"linux\"\nkernel = \"linux-6.1\"\ncc = \"{cc}\"\n{tcp}"));
     let text =
         text.replace("duration = \"20 s\"", "duration = \"3 s\"\nsampling = \"events\"").replace("100 Mb/s", "10 Gb/s");
     let flows = run_text(&text).samples.flows.unpack().unwrap();

@@ -89,6 +89,14 @@ def validate(
             help="Live runs of each pair, 3 by default; beside linux, seeds of each scenario.",
         ),
     ] = None,
+    earlier: Annotated[
+        bool,
+        typer.Option(
+            "--earlier",
+            metavar="",
+            help="Beside linux: kept runs of earlier versions of Narrows count too; the page names the versions.",
+        ),
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -118,8 +126,9 @@ def validate(
     if against not in _PAGES:
         message = f"--against is {against!r}; allowed: {', '.join(_PAGES)}"
         raise InputError(message)
-    if kernel and against != "linux":
-        message = f"--kernel {','.join(kernel)}: is for --against linux"
+    if against != "linux" and (kernel or earlier):
+        given = f"--kernel {','.join(kernel)}" if kernel else "--earlier"
+        message = f"{given}: is for --against linux"
         raise InputError(message)
     own = networks is not None or bool(scenario)
     if against == "linux":
@@ -153,7 +162,9 @@ def validate(
 
             named = [*(scenario or ()), *(chosen[1] or ())] or None
             kernels = None if kernel is None else _names(",".join(kernel))
-            against_linux(chosen[0], named, kernels, page, runs=runs, quick=quick, jobs=jobs, json=json, bar=bar)
+            against_linux(
+                chosen[0], named, kernels, page, runs=runs, quick=quick, earlier=earlier, jobs=jobs, json=json, bar=bar
+            )
             return
         places = _own(networks, scenario) if own else None
         if estimate:

@@ -27,6 +27,7 @@ def against_linux(
     *,
     runs: int | None,
     quick: bool,
+    earlier: bool,
     jobs: int | None,
     json: bool,
     bar: bool,
@@ -41,6 +42,8 @@ def against_linux(
     runs : int or None
         As for `narrows.studies.linux.validate`.
     quick : bool
+    earlier : bool
+        Likewise.
     jobs : int or None
     json, bar : bool
         Whether to print JSON; to show a progress bar.
@@ -65,7 +68,9 @@ def against_linux(
     check_page(page, TITLE)
     check_figures(page)
     with pending.lasting(page) as held:
-        made = validate(cc, scenarios, kernels=kernels, runs=runs, quick=quick, jobs=jobs, keep=held, watch=watch)
+        made = validate(
+            cc, scenarios, kernels=kernels, runs=runs, quick=quick, earlier=earlier, jobs=jobs, keep=held, watch=watch
+        )
         paths = write(made, page)
     if json:
         typer.echo(json_format.dumps(made.to_json(), indent=2, ensure_ascii=False, allow_nan=False))

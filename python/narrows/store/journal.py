@@ -16,7 +16,7 @@ from narrows.base.errors import RunError
 from narrows.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
     from pathlib import Path
 
     from narrows.ownership import Target
@@ -71,13 +71,15 @@ class Journal(Store, Generic[R]):
         self.foreign = 0
         """Records in the file that are of another plan, engine or measure."""
 
-    def read(self, wanted: Container[str]) -> dict[str, R]:
+    def read(self, wanted: Container[str], key: Callable[[R], str] | None = None) -> dict[str, R]:
         """Read the records with wanted keys, and truncate an incomplete last line.
 
         Parameters
         ----------
         wanted : container of str
             Keys.
+        key : callable, optional
+            Returns what is looked for in ``wanted``; by default a record's ``key``.
 
         Returns
         -------
@@ -101,8 +103,9 @@ class Journal(Store, Generic[R]):
                     break
                 end += len(line)
                 made = self._parse(line)
-                if made is not None and made.key in wanted:
-                    found[made.key] = made
+                own = "" if made is None else made.key if key is None else key(made)
+                if made is not None and own in wanted:
+                    found[own] = made
                 elif line.strip():
                     self.foreign += 1
             self._file.truncate(end)

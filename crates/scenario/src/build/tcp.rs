@@ -173,6 +173,7 @@ impl<'a> Build<'a> {
             config: Config {
                 delayed_ack: delayed_ack(tables)?,
                 recovery: answer.recovery,
+                frto: answer.frto,
                 reduction: answer.reduction,
                 sack: answer.sack,
                 ecn: answer.ecn != EcnOffer::Off,
@@ -253,7 +254,10 @@ impl<'a> Build<'a> {
             let reason = "needs recovery by sack, fack or rack, or ecn = true";
             rules.broken("reduction", &keys, reason, "\"immediate\", such a recovery, or ecn = true");
         }
-        if layers.get("frto")? && matches!(recovery, RecoveryKind::Tahoe | RecoveryKind::RtoOnly) {
+        let fast = !matches!(recovery, RecoveryKind::Tahoe | RecoveryKind::RtoOnly);
+        let asked = explicit.given("frto").is_some();
+        let frto = layers.get("frto")? && (fast || asked);
+        if frto && !fast {
             rules.broken("frto", &["frto", "recovery"], "needs fast recovery", "false, or another recovery");
         }
         if ect1 && !ecn {
@@ -282,7 +286,7 @@ impl<'a> Build<'a> {
                 rules.broken("ect1", &["ect1", "assist"], &reason, "false, or assist = \"none\"");
             }
         }
-        Some(Answer { sack, recovery, reduction, ecn: offer, ecn_echo, ect1 })
+        Some(Answer { sack, recovery, frto, reduction, ecn: offer, ecn_echo, ect1 })
     }
 
     /// Refuses a scheme at the end points of a flow if no table of that name gives its parameters and its routers.
@@ -396,6 +400,7 @@ fn fill(tcp: &mut Tcp, layers: &Layers<'_>) -> Option<()> {
 struct Answer {
     sack: bool,
     recovery: RecoveryKind,
+    frto: bool,
     reduction: Reduction,
     ecn: EcnOffer,
     ecn_echo: EcnEcho,
@@ -435,8 +440,8 @@ impl FromValue for PeerEcn {
 impl FromValue for EcnOffer {
     fn from_value(value: &Value) -> Option<Self> {
         match value {
-            Value::Switch(false) => Some(Self::Off),
-            Value::Switch(true) => Some(Self::Classic),
+            Value::Switch(false) | Value::Word("off") => Some(Self::Off),
+            Value::Switch(true) | Value::Word("classic") => Some(Self::Classic),
             Value::Word("accurate") => Some(Self::Accurate),
             _ => None,
         }

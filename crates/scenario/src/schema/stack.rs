@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 /// The values of `stack`.
 pub(crate) const STACKS: &[Word] = &[
     Word("rfc", "the RFCs' recommendations"),
-    Word("linux", "Linux 6.1"),
+    Word("linux", "Linux, the newest of `kernel`"),
     Word("ns2", "ns-2.35: the agent that has the congestion control, its own or Agent/TCP/Linux"),
 ];
 
@@ -20,7 +20,7 @@ pub(crate) const STACKS: &[Word] = &[
 pub(crate) static COLUMNS: [&str; 4] = [
     // The RFCs' recommendations.
     "`rfc`",
-    // Linux 6.1 with its default settings. Its initial window counts segments of any size. A delayed ACK waits 40 ms at
+    // Linux 7.2 with its default settings; `kernel` gives the receive window of earlier versions. Its initial window counts segments of any size. A delayed ACK waits 40 ms at
     // first (`TCP_DELACK_MIN`). Its receive buffer counts at most 6 MiB of memory (`tcp_rmem[2]`), half of which is the
     // window (`tcp_adv_win_scale`).
     "`linux`",

@@ -150,8 +150,9 @@ const SETTINGS: &[Field] = &[
             Word("rack", "RACK-TLP: losses by time, and tail loss probes (RFC 8985)"),
         ]),
         Need::DescribedByStack(
-            "the recovery that the congestion control's name implies; else `sack`, or `newreno` with `sack = false`",
-            ["sack", "sack", "reno", "sack"]
+            "the recovery that the congestion control's name implies; else `sack` (`linux`: `rack`), or `newreno` with \
+             `sack = false`",
+            ["sack", "rack", "reno", "sack"]
         ),
         "Algorithm of loss detection and recovery.",
     ),
@@ -171,12 +172,12 @@ const SETTINGS: &[Field] = &[
         "With `rack` recovery: a probe leaves after two round-trip times without an ACK, so that losses at the end of a \
          flight show (RFC 8985, section 7; Linux's tcp_early_retrans).",
     ),
-    setting!(
+    ruled!(
         frto,
         Kind::Switch,
-        Need::ByStack(["false"; 4]),
+        Need::ByStack(["false", "true", "false", "false"]),
         "F-RTO: after a timeout new data leaves before a second retransmission, and the ACKs show whether the timeout \
-         was spurious (RFC 5682, Linux's tcp_frto). Not with `tahoe` and `rto_only` recovery.",
+         was spurious (RFC 5682, Linux's tcp_frto). Not with `tahoe` and `rto_only` recovery, which turn it off.",
     ),
     ruled!(
         reduction,
@@ -247,7 +248,7 @@ const SETTINGS: &[Field] = &[
     setting!(
         gso,
         Kind::Switch,
-        Need::Default("false"),
+        Need::ByStack(["false", "true", "false", "false"]),
         "Segments leave in bursts as from Linux with GSO, paced or not: up to a millisecond's worth at the rate of the \
          window, two at least, and a sender whose ACK is due waits for room for more (`tcp_tso_autosize`, \
          `tcp_tso_should_defer`); `false`: one by one.",
@@ -289,26 +290,45 @@ const SETTINGS: &[Field] = &[
     .honoured(),
     Field::new(
         "ecn",
-        Kind::Or(&Kind::Switch, &[Word("accurate", "AccECN (RFC 9768), and classic ECN with a peer that has only that")]),
-        Need::Default("false"),
-        "ECN; `true`: classic ECN (RFC 3168). If no table gives it, a congestion control for L4S, such as `prague`, sets \
-         it to `accurate`.",
+        Kind::Or(
+            &Kind::Switch,
+            &[
+                Word("off", "none; also `false`"),
+                Word("classic", "RFC 3168; also `true`"),
+                Word("accurate", "AccECN (RFC 9768), and classic ECN with a peer that has only that"),
+            ],
+        ),
+        Need::Default("off"),
+        "Explicit congestion notification. If no table gives it, a congestion control for L4S, such as `prague`, sets it \
+         to `accurate`.",
     )
     .lens(Lens {
-        get: |tcp| if tcp.config.accurate_ecn { Value::Word("accurate") } else { Value::Switch(tcp.config.ecn) },
+        get: |tcp| match (tcp.config.ecn, tcp.config.accurate_ecn) {
+            (false, _) => Value::Word("off"),
+            (true, false) => Value::Word("classic"),
+            (true, true) => Value::Word("accurate"),
+        },
         set: None,
     })
     .honoured(),
     Field::new(
         "peer_ecn",
-        Kind::Or(&Kind::Switch, &[Word("same", "that of `ecn`"), Word("accurate", "AccECN (RFC 9768)")]),
+        Kind::Or(
+            &Kind::Switch,
+            &[
+                Word("same", "that of `ecn`"),
+                Word("off", "none; also `false`"),
+                Word("classic", "RFC 3168; also `true`"),
+                Word("accurate", "AccECN (RFC 9768)"),
+            ],
+        ),
         Need::Default("same"),
         "ECN at the end that the flow goes to, if it has another than the one that it comes from. Simulated runs only.",
     )
     .lens(reads(|tcp| match tcp.peer.ecn {
         None => Value::Word("same"),
-        Some(PeerEcn::Off) => Value::Switch(false),
-        Some(PeerEcn::Classic) => Value::Switch(true),
+        Some(PeerEcn::Off) => Value::Word("off"),
+        Some(PeerEcn::Classic) => Value::Word("classic"),
         Some(PeerEcn::Accurate) => Value::Word("accurate"),
     })),
     ruled!(
@@ -350,9 +370,10 @@ const SETTINGS: &[Field] = &[
         Kind::Choice(&[
             Word("linux-6.1", "the window is half of the memory"),
             Word("linux-6.12", "the window follows the overhead of the segments that arrive, as since Linux 6.6"),
-            Word("linux-7.2", "also, the memory grows by other rules"),
+            Word("linux-6.18", "also, the memory grows with what waits behind gaps, and without a cushion"),
+            Word("linux-7.2", "also, the memory grows less on paths of less than a millisecond"),
         ]),
-        Need::Default("linux-6.1"),
+        Need::Default("linux-7.2"),
         "Version of Linux that `autotuning` follows. Other settings that follow Linux have the same meaning in each. A \
          live run has the version of its kernel.",
     ),

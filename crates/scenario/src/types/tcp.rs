@@ -79,7 +79,7 @@ impl Deref for Tcp {
 pub enum Stack {
     /// The RFCs' recommendations.
     Rfc,
-    /// Linux 6.1.
+    /// Linux; `kernel` has the version.
     Linux,
     /// ns-2.35.
     Ns2,

@@ -11,17 +11,18 @@
 //! Memory counts a segment with the kernel's overhead, its *truesize*. The versions of Linux differ
 //! ([`Config::kernel`](crate::Config::kernel)):
 //!
-//! | | 6.1 | 6.12 | 7.2 |
-//! |---|---|---|---|
-//! | window of a memory | half (`tcp_adv_win_scale = 1`) | payload by truesize (`scaling_ratio`) | as 6.12 |
-//! | what was read | all | less what waits for the application | as 6.12 |
-//! | round-trip time below 1 ms | 1 ms | no sample by timestamps | as 6.12 |
-//! | while data waits | all samples | all samples | smaller samples only |
-//! | next memory | twice what was read, 16 segments, growth | as 6.1 | without the 16 segments |
-//! | data behind gaps | - | - | added to the memory |
+//! | | 6.1 | 6.12 | 6.18 | 7.2 |
+//! |---|---|---|---|---|
+//! | window of a memory | half (`tcp_adv_win_scale = 1`) | payload by truesize (`scaling_ratio`) | as 6.12 | as 6.12 |
+//! | what was read | all | less what waits for the application | as 6.12 | as 6.12 |
+//! | round-trip time below 1 ms | 1 ms | no sample by timestamps | as 6.12 | as 6.12 |
+//! | while data waits | all samples | all samples | smaller samples only | as 6.18 |
+//! | next memory | twice what was read, 16 segments, growth | as 6.1 | without the 16 segments | as 6.18 |
+//! | data behind gaps | - | - | added to the memory | as 6.18 |
+//! | growth below 1 ms | twice the sender's | as 6.1 | as 6.1 | what was read by the round-trip time in ms |
 //!
-//! The growth is twice the sender's; in 7.2, below 1 ms, it is what was read by the round-trip time in milliseconds.
-//! Sources: `tcp_rcv_space_adjust`, `tcp_measure_rcv_mss` (since 6.6) and `tcp_rcvbuf_grow` (7.2).
+//! Sources: `tcp_rcv_space_adjust`, `tcp_measure_rcv_mss` (since 6.6), `tcp_rcvbuf_grow` (since 6.18) and its
+//! `tcp_rcvbuf_low_rtt` (7.2; Linux 6.18 has no such setting).
 
 use narrows_settings::LinuxVersion;
 use narrows_units::{Duration, Instant};
@@ -177,7 +178,7 @@ impl Autotuning {
     fn window_of(&self, memory: u64) -> u64 {
         match self.version {
             LinuxVersion::V6_1 => half_of(memory),
-            LinuxVersion::V6_12 | LinuxVersion::V7_2 => memory.saturating_mul(self.ratio) / 256,
+            LinuxVersion::V6_12 | LinuxVersion::V6_18 | LinuxVersion::V7_2 => memory.saturating_mul(self.ratio) / 256,
         }
     }
 
@@ -192,7 +193,7 @@ impl Autotuning {
                 }
                 window / u128::from(self.advmss.max(1)) * u128::from(per_segment)
             }
-            LinuxVersion::V6_12 | LinuxVersion::V7_2 => window * 256 / u128::from(self.ratio),
+            LinuxVersion::V6_12 | LinuxVersion::V6_18 | LinuxVersion::V7_2 => window * 256 / u128::from(self.ratio),
         };
         u64::try_from(memory).unwrap_or(u64::MAX).min(self.most)
     }
@@ -303,7 +304,7 @@ impl Autotuning {
     fn on_rtt(&mut self, sample: u64, by_window: bool, queued: u64) {
         if self.rtt8 == 0 || sample * 8 < self.rtt8 {
             self.rtt8 = sample * 8;
-        } else if !by_window && (self.version != LinuxVersion::V7_2 || queued == 0) {
+        } else if !by_window && (!self.counts_waiting() || queued == 0) {
             self.rtt8 = self.rtt8 - self.rtt8 / 8 + sample;
         }
     }
@@ -326,10 +327,15 @@ impl Autotuning {
         (self.read_from, self.read_since) = (copied, now);
     }
 
-    /// Data behind a gap has arrived: in Linux 7.2 the memory grows with it, so that the sender can go on while the gap
+    /// Whether what waits counts: data behind gaps for the memory, data in order for the round-trip time.
+    const fn counts_waiting(&self) -> bool {
+        matches!(self.version, LinuxVersion::V6_18 | LinuxVersion::V7_2)
+    }
+
+    /// Data behind a gap has arrived: since Linux 6.18 the memory grows with it, so that the sender can go on while the gap
     /// is repaired.
     pub(crate) fn on_gap(&mut self, beyond: u64) {
-        if self.version == LinuxVersion::V7_2 {
+        if self.counts_waiting() {
             self.resize(self.read, beyond);
         }
     }
@@ -344,9 +350,9 @@ impl Autotuning {
                 let steady = 2 * read + 16 * u128::from(self.advmss);
                 steady + 2 * (steady * growth / was)
             }
-            LinuxVersion::V7_2 => {
+            LinuxVersion::V6_18 | LinuxVersion::V7_2 => {
                 let (steady, rtt) = (2 * read, self.rtt8 / 8);
-                let grown = if rtt < LOW_RTT {
+                let grown = if self.version == LinuxVersion::V7_2 && rtt < LOW_RTT {
                     steady * u128::from(rtt) / u128::from(LOW_RTT)
                 } else {
                     2 * steady * growth / was
@@ -493,6 +499,7 @@ mod tests {
         assert_eq!(memory(LinuxVersion::V6_12, 0, 0), (110_240 + 2 * 217_761) * 256 / 160);
         assert_eq!(memory(LinuxVersion::V6_12, 43_440, 0), 131_072, "what waits was not read");
         // 86,880 without a cushion, as much again by growth, and what waits behind gaps.
+        assert_eq!(memory(LinuxVersion::V6_18, 0, 0), (86_880 + 343_235) * 256 / 160);
         assert_eq!(memory(LinuxVersion::V7_2, 0, 0), (86_880 + 343_235) * 256 / 160);
         assert_eq!(memory(LinuxVersion::V7_2, 0, 20_000), (86_880 + 343_235 + 20_000) * 256 / 160);
     }
@@ -509,11 +516,27 @@ mod tests {
         assert_eq!([LinuxVersion::V6_1, LinuxVersion::V6_12].map(|version| rtt(version, &[(400, 0)])), [1_000, 0]);
         let samples = [(40_000, 0), (80_000, 5_000)];
         assert_eq!(rtt(LinuxVersion::V6_12, &samples), 45_000);
-        assert_eq!(rtt(LinuxVersion::V7_2, &samples), 40_000, "data waits, so the reader was late");
+        for version in [LinuxVersion::V6_18, LinuxVersion::V7_2] {
+            assert_eq!(rtt(version, &samples), 40_000, "data waits, so the reader was late");
+        }
     }
 
     #[test]
-    fn in_7_2_the_memory_grows_with_what_waits_behind_a_gap() {
+    fn only_7_2_grows_by_the_round_trip_time_where_it_is_short() {
+        let memory = |version: LinuxVersion| {
+            let mut tuning = passive_of(version, 3 << 20);
+            tuning.on_longer(1448);
+            tuning.on_window_edge(0, 1, at(0));
+            tuning.on_window_edge(1, 1, Instant::from_nanos(500_000));
+            tuning.on_read(43_440, (0, 0), at(1));
+            tuning.memory
+        };
+        assert_eq!(memory(LinuxVersion::V6_18), (86_880 + 343_235) * 256 / 160);
+        assert_eq!(memory(LinuxVersion::V7_2), 131_072.max((86_880 + 43_440) * 256 / 160));
+    }
+
+    #[test]
+    fn since_6_18_the_memory_grows_with_what_waits_behind_a_gap() {
         let grown = |version: LinuxVersion| {
             let mut tuning = passive_of(version, 3 << 20);
             tuning.on_echo((1_000, Duration::from_millis(40)), true, 0);
@@ -521,7 +544,9 @@ mod tests {
             tuning.memory
         };
         assert_eq!(grown(LinuxVersion::V6_12), 131_072);
-        assert_eq!(grown(LinuxVersion::V7_2), 2 * (2 * 14_600 + 200_000));
+        for version in [LinuxVersion::V6_18, LinuxVersion::V7_2] {
+            assert_eq!(grown(version), 2 * (2 * 14_600 + 200_000));
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ fn acks() -> Config {
 }
 
 fn window() -> Config {
-    Config { autotuning: true, recv_buffer: Bytes::new(3 << 20), ..Config::default() }
+    Config { autotuning: true, kernel: LinuxVersion::V6_1, recv_buffer: Bytes::new(3 << 20), ..Config::default() }
 }
 
 /// Established; the receiver is the server, fed by hand from sequence number 1001.

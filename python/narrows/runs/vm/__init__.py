@@ -6,6 +6,6 @@ So a run depends on nothing that happens on this machine, and two runs are equal
 
 from __future__ import annotations
 
-from narrows.runs.vm.world import address, check, run
+from narrows.runs.vm.world import address, check, machine_address, run
 
-__all__ = ["address", "check", "run"]
+__all__ = ["address", "check", "machine_address", "run"]

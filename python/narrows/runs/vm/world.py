@@ -29,13 +29,32 @@ def address(kernel: Kernel) -> str:
     Returns
     -------
     str
-        SHA-256 over the kernel's packages, QEMU's version and arguments, the kernel's command line and the guest's
-        program.
+        SHA-256 over `machine_address` and the guest's program.
 
     Raises
     ------
     LiveError
         If QEMU or the guest's program is missing.
+    """
+    return hashlib.sha256(f"{machine_address(kernel)}\0{guest.program_hash()}".encode()).hexdigest()
+
+
+def machine_address(kernel: Kernel) -> str:
+    """Return what identifies the machine without the guest's program, which is of a version of Narrows.
+
+    Parameters
+    ----------
+    kernel : narrows.kernels.Kernel
+
+    Returns
+    -------
+    str
+        SHA-256 over the kernel's packages, QEMU's version and arguments, and the kernel's command line.
+
+    Raises
+    ------
+    LiveError
+        If QEMU is missing.
     """
     parts = [
         kernel.release,
@@ -43,7 +62,6 @@ def address(kernel: Kernel) -> str:
         machine.version(),
         *machine.settings(0),
         machine.COMMAND_LINE,
-        guest.program_hash(),
     ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows import ownership
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from narrows.model.scenario import Override, Scenario
     from narrows.studies.linux.description import Scene, Variant
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Version of what is kept of a run; a new version invalidates kept runs."""
 
 SIMULATED: Final = "simulated"
@@ -67,6 +69,8 @@ class Kernels:
     ----------
     names : iterable of str or None
         Names as the user gave them; ``None`` selects the default kernel.
+    earlier : bool
+        Whether kept runs count that an earlier version of Narrows made.
 
     Attributes
     ----------
@@ -82,13 +86,15 @@ class Kernels:
         If this machine cannot run Linux in virtual time.
     """
 
-    def __init__(self, names: Iterable[str | None]) -> None:
+    def __init__(self, names: Iterable[str | None], *, earlier: bool = False) -> None:
         # By name, so that a substitute module can be used.
         kernels: Any = import_module("narrows.kernels")
         self._vm: Any = import_module("narrows.runs.vm")
         self._kernels = _named([kernels.find(name) for name in names])
         self.releases = {name: str(one.release) for name, one in self._kernels.items()}
         self.addresses = {name: str(self._vm.address(one)) for name, one in self._kernels.items()}
+        self.machines = {name: str(self._vm.machine_address(one)) for name, one in self._kernels.items()}
+        self.earlier = earlier
 
     def run(self, scenario: Scenario, side: str, seed: int, gauge: _core.Progress) -> Any:
         """Run a scenario on a kernel.
@@ -132,6 +138,17 @@ class _Run(Job[Record]):
         what = ("narrows validate linux", str(FORMAT), who, str(self.seed), self.point.scenario.to_nameless_toml())
         return hashlib.sha256("\n".join(what).encode()).hexdigest()
 
+    @cached_property
+    def place(self) -> str:
+        """The run on Linux without the version of Narrows: machine, scenario file, settings and seed."""
+        point = self.point
+        if point.side == SIMULATED:
+            return ""
+        settings = {"tcp.cc": point.variant.name, **point.variant.settings, **point.changed}
+        told = json.dumps({path: str(value) for path, value in settings.items()}, sort_keys=True)
+        what = (self.kernels.machines[point.side], str(self.seed), told, Path(point.scene.path).read_text("utf-8"))
+        return hashlib.sha256("\n".join(what).encode()).hexdigest()
+
     @property
     def steps(self) -> tuple[int, ...]:
         return self.at
@@ -153,7 +170,7 @@ class _Run(Job[Record]):
             if error.kind != "unsupported":
                 raise
             return Record(key=self.key, failure=str(error))
-        return record.of(self.key, run, time.monotonic() - begin)
+        return record.of(self.key, self.place, run, time.monotonic() - begin)
 
 
 def run(
@@ -197,6 +214,10 @@ def run(
         if means.keep is not None:
             store = stack.enter_context(Journal(means.keep, Record, ownership.UNFINISHED))
         found = {} if store is None else store.read(wanted)
+        if store is not None and kernels.earlier:
+            places_of = {one.place: key for key, one in wanted.items() if one.place and key not in found}
+            by_place = store.read(places_of, lambda one: one.place)
+            found |= {places_of[place]: one for place, one in by_place.items()}
 
         def keep(made: Mapping[str, Record]) -> None:
             if store is not None:

@@ -66,6 +66,8 @@ class Record:
     ----------
     key : str
         Content address.
+    place : str
+        For a run on Linux what was run where, whichever version of Narrows did; empty for a simulated one.
     flows : tuple of Flow
     conditions : mapping or None
         Conditions of a run on Linux; ``None`` for a simulated one.
@@ -80,6 +82,7 @@ class Record:
     """
 
     key: str
+    place: str = ""
     flows: tuple[Flow, ...] = ()
     conditions: Mapping[str, Any] | None = None
     doubts: tuple[str, ...] = ()
@@ -91,6 +94,7 @@ class Record:
         """Return the record as plain values."""
         return {
             "key": self.key,
+            "place": self.place,
             "flows": [
                 {"name": one.name, "values": dict(one.values), "cwnd": one.cwnd.astype(int).tolist()}
                 for one in self.flows
@@ -106,6 +110,7 @@ class Record:
         """Create a record from the output of `to_json`."""
         return cls(
             key=str(row["key"]),
+            place=str(row["place"]),
             flows=tuple(Flow(one["name"], one["values"], np.array(one["cwnd"], np.float64)) for one in row["flows"]),
             conditions=row["conditions"],
             doubts=tuple(row["doubts"]),
@@ -114,13 +119,13 @@ class Record:
         )
 
 
-def of(key: str, run: Run, seconds: float) -> Record:
+def of(key: str, place: str, run: Run, seconds: float) -> Record:
     """Return what is kept of a run.
 
     Parameters
     ----------
-    key : str
-        Its content address.
+    key, place : str
+        Its content address, and what was run where; see `Record`.
     run : Run
     seconds : float
         Wall-clock time that it took, s.
@@ -147,6 +152,7 @@ def of(key: str, run: Run, seconds: float) -> Record:
         )
     return Record(
         key=key,
+        place=place,
         flows=tuple(flows),
         conditions=run.conditions,
         doubts=tuple(run.doubts),

@@ -174,6 +174,7 @@ def validate(
     quick: bool = False,
     jobs: int | None = None,
     keep: Target | None = None,
+    earlier: bool = False,
     watch: Watch | None = None,
 ) -> LinuxValidation:
     """Run the same variants in the same scenarios on Narrows and on Linux in virtual time, and compare.
@@ -194,6 +195,8 @@ def validate(
         Number of parallel runs; by default the number of processors.
     keep : path or Claim, optional
         Directory in which finished runs are kept, and where existing ones are found.
+    earlier : bool
+        Whether kept runs on Linux count that earlier versions of Narrows made, on the same kernel in the same machine.
     watch : callable, optional
         Shows the progress of a set of runs; see `narrows.execution.work.Watch`.
 
@@ -218,7 +221,7 @@ def validate(
     places = [(variant, scene) for variant in chosen.variants for scene in chosen.scenes]
     for variant, scene in places:  # a refused scenario is reported before anything runs
         scene.scenario(variant)
-    at_hand = Kernels([None] if kernels is None else list(dict.fromkeys(kernels)))
+    at_hand = Kernels([None] if kernels is None else list(dict.fromkeys(kernels)), earlier=earlier)
     ours = [
         (Point(variant, scene, SIMULATED, chosen.profile(name).settings), scene.starts)
         for name in at_hand.releases
