@@ -532,7 +532,7 @@ mod tests {
             tuning.memory
         };
         assert_eq!(memory(LinuxVersion::V6_18), (86_880 + 343_235) * 256 / 160);
-        assert_eq!(memory(LinuxVersion::V7_2), 131_072.max((86_880 + 43_440) * 256 / 160));
+        assert_eq!(memory(LinuxVersion::V7_2), (86_880 + 43_440) * 256 / 160);
     }
 
     #[test]
