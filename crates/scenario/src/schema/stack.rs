@@ -20,9 +20,9 @@ pub(crate) const STACKS: &[Word] = &[
 pub(crate) static COLUMNS: [&str; 4] = [
     // The RFCs' recommendations.
     "`rfc`",
-    // Linux 7.2 with its default settings; `kernel` gives the receive window of earlier versions. Its initial window counts segments of any size. A delayed ACK waits 40 ms at
-    // first (`TCP_DELACK_MIN`). Its receive buffer counts at most 6 MiB of memory (`tcp_rmem[2]`), half of which is the
-    // window (`tcp_adv_win_scale`).
+    // Linux 7.2 with its default settings; `kernel` gives the receive window of earlier versions. Its initial window
+    // counts segments of any size. A delayed ACK waits 40 ms at first (`TCP_DELACK_MIN`). Its receive buffer counts at
+    // most 6 MiB of memory (`tcp_rmem[2]`); here half of that is the window, as `tcp_adv_win_scale` made it before 6.6.
     "`linux`",
     // ns-2.35's own one-way agents. ns-2's names of their settings are `windowInit_`, `packetSize_`, `tcpTick_`,
     // `minrto_`, `singledup_` and `exit_recovery_fix_`. `Agent/TCP/Vegas` and `Agent/TCP/Reno` recover as Reno. The

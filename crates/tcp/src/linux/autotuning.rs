@@ -332,8 +332,8 @@ impl Autotuning {
         matches!(self.version, LinuxVersion::V6_18 | LinuxVersion::V7_2)
     }
 
-    /// Data behind a gap has arrived: since Linux 6.18 the memory grows with it, so that the sender can go on while the gap
-    /// is repaired.
+    /// Data behind a gap has arrived: since Linux 6.18 the memory grows with it, so that the sender can go on while the
+    /// gap is repaired.
     pub(crate) fn on_gap(&mut self, beyond: u64) {
         if self.counts_waiting() {
             self.resize(self.read, beyond);
