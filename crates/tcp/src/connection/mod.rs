@@ -18,6 +18,7 @@
 //! | `timers.rs` | what happens when a timer expires |
 //! | `socket.rs` | what a socket asks of a full end: options, closing, errors, ICMP |
 //! | `full.rs` | segments at a full end, checked as Linux checks them |
+//! | `remains.rs` | what is left of a full end: TIME-WAIT, and FIN-WAIT-2 without a program |
 //! | `opening.rs` | the handshake of a full end, with Fast Open |
 //! | `vigil.rs` | a full end's probes, keep-alive, and when it gives up |
 //! | `check.rs` | invariants, for tests |
@@ -36,6 +37,7 @@ mod opening;
 mod output;
 mod predicted;
 mod react;
+mod remains;
 mod sacked;
 mod socket;
 mod timers;
