@@ -289,6 +289,11 @@ impl Receiver {
         self.ack_now = true;
     }
 
+    /// Gives up the ACKs that are due now or later, because the connection has ended.
+    pub(crate) fn forget_acks(&mut self) {
+        (self.ack_now, self.ack_at) = (false, Instant::NEVER);
+    }
+
     /// Whether an ACK is due.
     #[inline]
     pub(crate) fn ack_due(&self) -> bool {

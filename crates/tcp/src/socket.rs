@@ -62,7 +62,8 @@ pub struct SocketOptions {
     pub path_mtu: u32,
     /// Whether a smaller path MTU is believed (`IP_MTU_DISCOVER` is not `IP_PMTUDISC_DONT`).
     pub path_mtu_discovery: bool,
-    /// Whether ICMP errors end the connection instead of being kept for later (`IP_RECVERR`).
+    /// Whether the program is told of ICMP errors that do not end the connection, instead of their being kept for later
+    /// (`IP_RECVERR`).
     pub receive_errors: bool,
     /// Duplicates are reported (RFC 2883; `tcp_dsack`).
     pub dsack: bool,
@@ -206,6 +207,8 @@ pub(crate) struct Socket {
     pub(crate) failure: Option<Failure>,
     /// An error that did not end it.
     pub(crate) soft: Option<Failure>,
+    /// One that the program wants to know at once.
+    pub(crate) told: Option<Failure>,
     /// Whether the program has closed the socket.
     pub(crate) orphan: bool,
     /// Whether the program reads no more.
@@ -230,6 +233,8 @@ pub(crate) struct Socket {
     pub(crate) syn_timeouts: u32,
     /// Payload bytes of a full segment that the peer allows; zero before the handshake.
     pub(crate) mss_clamp: u64,
+    /// Shift of our windows, where a fixed receive buffer bounds them.
+    pub(crate) shift: Option<u8>,
     /// Fast Open.
     pub(crate) fast_open: FastOpen,
     /// ECN.

@@ -68,6 +68,9 @@ impl Connection {
         {
             socket.ecn.count(segment.ip.ecn(), segment.payload_len);
         }
+        if let Some(socket) = &mut self.socket {
+            socket.ecn.set_third(third);
+        }
         let range = self.ack_range(tcp);
         if range == AckRange::Impossible {
             self.challenge(now);
@@ -205,9 +208,13 @@ impl Connection {
 
     fn on_syn_in_window(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) {
         if let Some(socket) = &mut self.socket {
-            socket.ecn.on_late_syn(tcp, segment.ip.ecn());
+            // The challenge itself has the handshake's encoding; where it is not sent, no other ACK has.
+            let answers = socket.answers(now);
+            socket.ecn.on_late_syn(tcp, segment.ip.ecn(), answers);
+            if answers {
+                self.rx.request_ack();
+            }
         }
-        self.challenge(now);
     }
 
     /// Answers with an ACK of the current state, not too often (RFC 5961, section 7).

@@ -383,6 +383,7 @@ impl Connection {
     fn enter_closed(&mut self) {
         self.state = State::Closed;
         self.timers = Timers::default();
+        self.rx.forget_acks();
         if let Some(socket) = &mut self.socket {
             (socket.keep_alive_at, socket.probe_due) = (None, false);
         }

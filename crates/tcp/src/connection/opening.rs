@@ -127,6 +127,9 @@ impl Connection {
         });
         if sent > 0 {
             if acked > 0 {
+                if let Some(socket) = &mut self.socket {
+                    socket.ecn.set_third(true);
+                }
                 self.on_ack(tcp, 0, -1, None, now);
             }
             self.take_back(acked);
@@ -159,7 +162,11 @@ impl Connection {
     pub(super) fn on_syn_received_full(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) -> bool {
         let passive = self.syn.as_ref().is_none_or(|syn| syn.passive);
         if !passive {
-            return self.on_syn_received(segment, tcp, now);
+            let goes_on = self.on_syn_received(segment, tcp, now);
+            if self.state == State::Closed {
+                self.fail(Failure::Reset, now);
+            }
+            return goes_on;
         }
         if self.is_fast_open_pending() {
             return self.takes_early_ack(segment, tcp, now);
@@ -267,9 +274,17 @@ impl Connection {
 
     /// The shift of our windows where a fixed receive buffer bounds them (`tcp_select_initial_window`).
     pub(super) fn fixed_shift(&self) -> Option<u8> {
-        let options = &self.socket.as_ref()?.options;
-        let memory = options.receive_memory.filter(|_| options.fixed_memory)?;
-        Some(autotuning::shift_of(memory.as_u64() / 2))
+        self.socket.as_ref()?.shift
+    }
+
+    /// Chooses that shift, before a SYN has announced one: from then on it stands, whatever the buffer (RFC 7323,
+    /// section 2.2).
+    pub(super) fn choose_shift(&mut self) {
+        let announced = self.state != State::Listen && self.timers.rto != Instant::NEVER;
+        let open = matches!(self.state, State::Listen | State::SynSent) && !announced;
+        let Some(socket) = self.socket.as_mut().filter(|_| open) else { return };
+        let memory = socket.options.receive_memory.filter(|_| socket.options.fixed_memory);
+        socket.shift = memory.map(|memory| autotuning::shift_of(memory.as_u64() / 2));
     }
 
     /// Puts the offer of ECN into our SYN, or the answer into our SYN-ACK.
@@ -323,7 +338,8 @@ impl Connection {
         }
         let path = u64::from(socket.options.path_mtu);
         let header = if matches!(out.ip, narrows_wire::Ip::V6(_)) { 40 } else { 20 };
-        let mss = client.mss.map_or(536, u64::from).min(u64::from(self.config.mss)).min(path - header - 20);
+        let mss =
+            client.mss.map_or(536, u64::from).min(u64::from(self.config.mss)).min(path.saturating_sub(header + 20));
         // Linux leaves room for as many options as a header takes.
         let room = mss.saturating_sub(40);
         let len = self.tx.unsent().min(room);

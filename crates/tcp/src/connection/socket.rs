@@ -67,6 +67,7 @@ impl Connection {
         socket.hold.set(options.nodelay, options.cork);
         socket.options = options;
         socket.ecn.set(options.ecn);
+        self.choose_shift();
         self.rx.set_clamp(options.window_clamp);
         if let Some(memory) = memory {
             self.rx.set_memory(memory.as_u64(), options.fixed_memory);
@@ -145,8 +146,8 @@ impl Connection {
         let unread = self.rx.readable() > 0;
         match self.state {
             State::Closed | State::Listen | State::SynSent => self.enter_closed(),
-            _ if unread => self.reset_actively(),
             State::TimeWait => {}
+            _ if unread => self.reset_actively(),
             State::Closing | State::LastAck if abruptly => {
                 if self.tx.has_unsent() {
                     self.reset_actively()
@@ -189,6 +190,29 @@ impl Connection {
         self.socket.as_ref().and_then(|socket| socket.soft)
     }
 
+    /// Returns the error that did not end the connection, and forgets it (`SO_ERROR`).
+    pub fn take_soft_failure(&mut self) -> Option<Failure> {
+        self.socket.as_mut().and_then(|socket| socket.soft.take())
+    }
+
+    /// An error that did not end the connection and that the program wants to know at once (`IP_RECVERR`); each is
+    /// returned once.
+    pub fn take_told_failure(&mut self) -> Option<Failure> {
+        self.socket.as_mut().and_then(|socket| socket.told.take())
+    }
+
+    /// Bytes that the peer may still send by the window that was advertised last (`tcp_receive_window`).
+    #[must_use]
+    pub fn window_left(&self) -> Bytes {
+        Bytes::new(self.rx.window_left())
+    }
+
+    /// Estimate of the peer's segment size (`icsk_ack.rcv_mss`).
+    #[must_use]
+    pub fn peer_mss(&self) -> Bytes {
+        Bytes::new(self.rx.peer_mss())
+    }
+
     /// Handles an ICMP message about a segment of ours with sequence number `seq` (RFC 5927; `tcp_v4_err`). Returns
     /// whether it is about this connection's data in flight, without which it is ignored.
     pub fn on_icmp(&mut self, message: Icmp, seq: SeqNum, now: Instant) -> bool {
@@ -211,8 +235,10 @@ impl Connection {
     fn on_icmp_error(&mut self, failure: Failure, now: Instant) {
         let opening = matches!(self.state, State::SynSent | State::SynReceived);
         let Some(socket) = &mut self.socket else { return };
-        if opening || socket.options.receive_errors {
+        if opening {
             self.fail(failure, now);
+        } else if socket.options.receive_errors {
+            socket.told = Some(failure);
         } else {
             socket.soft = Some(failure);
         }
@@ -252,6 +278,7 @@ impl Connection {
         let smaller = smss < self.smss;
         if smss != self.smss {
             self.congestion.on_smss(self.smss, smss);
+            self.episode.on_smss(smss);
             self.smss = smss;
         }
         smaller

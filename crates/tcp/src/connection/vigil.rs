@@ -49,8 +49,9 @@ impl Connection {
     /// Looks after a connection that has been silent (`tcp_keepalive_timer`).
     pub(super) fn on_keep_alive(&mut self, now: Instant) {
         let idle = self.tx.board.is_empty() && !self.tx.has_unsent();
+        let over = self.state == State::TimeWait || (self.state == State::FinWait2 && self.is_orphan());
         let Some(socket) = &mut self.socket else { return };
-        let Some(times) = socket.options.keep_alive else {
+        let Some(times) = socket.options.keep_alive.filter(|_| !over) else {
             socket.keep_alive_at = None;
             return;
         };

@@ -267,6 +267,14 @@ impl Episode {
         self.prr = Some(Box::new(Prr::new(recover_fs, smss)));
     }
 
+    /// Notes that SMSS is now `smss`.
+    #[cold]
+    pub(crate) fn on_smss(&mut self, smss: u64) {
+        if let Some(prr) = &mut self.prr {
+            prr.on_smss(smss);
+        }
+    }
+
     /// Whether a reduction step limits the usable window.
     #[inline]
     pub(crate) fn is_stepping(&self) -> bool {

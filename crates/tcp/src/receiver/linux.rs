@@ -208,6 +208,11 @@ impl Receiver {
         self.offered.saturating_sub(self.acked)
     }
 
+    /// Bytes from RCV.NXT to the right edge of the window that was advertised last.
+    pub(crate) fn window_left(&self) -> u64 {
+        self.offered.saturating_sub(self.nxt)
+    }
+
     /// Bytes that wait for the application or behind a gap.
     fn held(&self) -> u64 {
         let behind = self.waiting.as_ref().filter(|_| self.gap).map_or(0, |waiting| waiting.octets());

@@ -72,6 +72,12 @@ impl Prr {
         grown.min(step.target.saturating_sub(step.inflight))
     }
 
+    /// Notes that SMSS is now `smss`: at least one segment fits into the window, so that the sender never stops.
+    #[cold]
+    pub(crate) fn on_smss(&mut self, smss: u64) {
+        self.cwnd = self.cwnd.max(smss);
+    }
+
     /// Counts octets sent, new or retransmitted.
     #[inline]
     pub(crate) fn on_sent(&mut self, octets: u64) {
@@ -102,6 +108,16 @@ mod tests {
             counts.push(count);
         }
         (counts, inflight / SMSS)
+    }
+
+    #[test]
+    fn a_segment_that_became_longer_fits_into_the_window() {
+        let mut prr = Prr::new(10 * SMSS, SMSS);
+        prr.on_ack(&Step { target: 5 * SMSS, delivered: 0, inflight: 0, safe: false, smss: SMSS });
+        prr.on_smss(SMSS + 12);
+        assert_eq!(prr.cwnd(), SMSS + 12);
+        prr.on_smss(SMSS);
+        assert_eq!(prr.cwnd(), SMSS + 12);
     }
 
     #[test]

@@ -142,6 +142,31 @@ fn a_reset_at_the_end_of_what_waits_counts_too() {
 }
 
 #[test]
+fn a_connection_that_has_ended_has_no_timer() {
+    let mut it = End::open(SocketOptions::default());
+    it.hear(ack(1, ISS + 1, 500));
+    assert!(it.sent().is_empty() && it.end.poll_timeout() < Instant::NEVER, "a delayed ACK");
+    it.hear(forge(C, 501, None, TcpFlags::RST, 0));
+    assert_eq!((it.end.state(), it.end.poll_timeout()), (State::Closed, Instant::NEVER));
+}
+
+#[test]
+fn the_shift_that_a_syn_announced_stands() {
+    // RFC 7323, section 2.2.
+    let mut it =
+        End::new(true, Config { window_scaling: true, autotuning: true, ..config() }, SocketOptions::default());
+    let announced = it.sent()[0].tcp().unwrap().options.window_scale;
+    let small =
+        SocketOptions { receive_memory: Some(Bytes::new(2_600)), fixed_memory: true, ..SocketOptions::default() };
+    it.end.change_socket(small, it.now);
+    let mut answer = forge(S, 0, Some(ISS + 1), TcpFlags::SYN, 0);
+    answer.tcp_mut().unwrap().options.window_scale = Some(3);
+    it.hear(answer);
+    assert!(announced.is_some_and(|shift| shift > 0));
+    assert_eq!((it.end.state(), Some(it.end.linux_info().receive_shift)), (State::Established, announced));
+}
+
+#[test]
 fn a_syn_in_the_window_is_challenged() {
     // RFC 5961, section 4.2.
     let mut it = End::open(SocketOptions::default());
@@ -510,6 +535,50 @@ fn marks_that_an_ack_reports_are_counted() {
     let counters = it.end.ecn_counters().unwrap();
     assert_eq!((counters.delivered_ce, counters.failures), (2, 0));
     assert_eq!(it.end.stats().ecn_reductions, 1);
+}
+
+/// A server that has agreed on AccECN, and took `taken` bytes of the SYN.
+fn accurate_server(taken: u32) -> End {
+    let mut it = End::new(false, config(), accurate());
+    it.end.decide_fast_open(FastOpenServer { accept: taken > 0, grant: None });
+    let mut syn = it.syn_options();
+    syn.tcp_mut().unwrap().flags = TcpFlags::SYN.with_ace(0b111);
+    syn.payload_len = taken;
+    it.hear(syn);
+    it
+}
+
+#[test]
+fn the_handshake_s_encoding_counts_no_marks() {
+    // RFC 9768, section 3.2.2.1: data that the ends of a handshake acknowledge does not make it a counter.
+    let mut it = accurate_server(100);
+    it.end.write(Bytes::new(500));
+    assert_eq!(it.sent().len(), 2, "SYN-ACK and data");
+    it.hear(forge(C, 101, Some(ISS + 501), TcpFlags::ACK.with_ace(0b010), 0));
+    assert_eq!((it.end.acked(), it.end.ecn_counters().unwrap().delivered_ce), (Bytes::new(500), 0));
+    let mut it = End::new(true, config(), accurate());
+    let option = FastOpenCookie::new(&[1, 2, 3, 4, 5, 6, 7, 8], false);
+    it.end.fast_open(FastOpenClient { option, data: true, mss: Some(1_460) });
+    it.end.write(Bytes::new(500));
+    it.sent();
+    it.hear(forge(S, 0, Some(ISS + 501), TcpFlags::SYN.with_ace(0b010), 0));
+    assert_eq!((it.end.acked(), it.end.ecn_counters().unwrap().delivered_ce), (Bytes::new(500), 0));
+}
+
+#[test]
+fn a_syn_ack_again_is_answered_in_the_handshake_s_encoding_or_not_at_all() {
+    // RFC 9768, section 3.2.2.1, and RFC 5961, section 7: answers are limited.
+    let mut it = End::new(true, config(), accurate());
+    it.sent();
+    let answer = || forge(S, 0, Some(ISS + 1), TcpFlags::SYN.with_ace(0b010), 0);
+    it.hear(answer());
+    assert_eq!(it.sent().iter().map(flags).collect::<Vec<_>>(), [0b010]);
+    it.hear(answer());
+    assert_eq!(it.sent().iter().map(flags).collect::<Vec<_>>(), [0b010], "the challenge");
+    it.hear(answer());
+    assert!(it.sent().is_empty(), "too soon");
+    it.end.write(Bytes::new(100));
+    assert_eq!(it.sent().iter().map(flags).collect::<Vec<_>>(), [5], "data counts");
 }
 
 #[test]

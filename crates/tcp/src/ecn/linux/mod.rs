@@ -145,6 +145,8 @@ pub(crate) struct LinuxEcn {
     estimate: Option<usize>,
     /// Average packets per ACK.
     average: u32,
+    /// Whether the segment under way ends the handshake.
+    third: bool,
     /// Whether the next ACK has the handshake's encoding.
     reflects: bool,
     /// Whether the last segment moved TS.Recent forward.

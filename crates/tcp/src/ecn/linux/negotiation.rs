@@ -181,12 +181,19 @@ impl LinuxEcn {
         }
     }
 
-    /// Reads a SYN or SYN-ACK on a synchronized connection: the last ACK of the handshake was lost.
-    pub(crate) fn on_late_syn(&mut self, tcp: &TcpRepr, ecn: Ecn) {
+    /// Notes whether the segment under way ends the handshake, so that its ACE field does not count marks
+    /// (`FLAG_SYN_ACKED`).
+    pub(crate) fn set_third(&mut self, third: bool) {
+        self.third = third;
+    }
+
+    /// Reads a SYN or SYN-ACK on a synchronized connection: the last ACK of the handshake was lost. If it is answered
+    /// (`answers`), the answer has the handshake's encoding.
+    pub(crate) fn on_late_syn(&mut self, tcp: &TcpRepr, ecn: Ecn, answers: bool) {
         if !self.is_accurate() {
             return;
         }
-        self.reflects = true;
+        self.reflects |= answers;
         self.syn_received = ecn;
         if let Some(option) = tcp.options.accecn().filter(|_| self.seen_option < SeenOption::Counters) {
             self.see_option(&option);

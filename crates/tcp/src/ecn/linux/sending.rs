@@ -35,7 +35,6 @@ impl LinuxEcn {
         if !self.is_accurate() || !(delivered.progress || stamps) {
             return Echo::default();
         }
-        self.ack_due |= self.unreported >= MOST_UNREPORTED;
         let before = self.delivered[2];
         let valid = self.read_option(tcp, delivered);
         if delivered.packets > 0 {
@@ -43,6 +42,10 @@ impl LinuxEcn {
             let average = if self.average == 0 { fresh } else { ((self.average << 6) - self.average + fresh) >> 6 };
             self.average = average.min(0xffff);
         }
+        if self.third {
+            return Echo::default();
+        }
+        self.ack_due |= self.unreported >= MOST_UNREPORTED;
         let marked = self.marked(tcp, delivered, valid, before);
         self.delivered_ce = self.delivered_ce.wrapping_add(marked);
         let bytes = u64::from(marked) * u64::from(delivered.smss);
