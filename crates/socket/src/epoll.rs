@@ -1,9 +1,11 @@
 //! Which files of an epoll instance are ready.
 //!
 //! A file is on the ready list from a wake-up on until a wait finds nothing to report, or, edge-triggered, until a wait
-//! has reported it (`ep_poll_callback`, `ep_send_events`).
+//! has reported it (`ep_poll_callback`, `ep_send_events`). What was reported and stays goes to the end of the list, so
+//! that no file hides another.
 
 use crate::number::event;
+use std::collections::VecDeque;
 
 /// A file that an instance watches.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +17,6 @@ pub(crate) struct Item {
     pub(crate) events: u32,
     /// The caller's data.
     pub(crate) data: u64,
-    ready: bool,
 }
 
 /// Flags that are no events.
@@ -25,6 +26,8 @@ const FLAGS: u32 = event::EDGE | event::ONESHOT | event::EXCLUSIVE;
 #[derive(Debug, Default)]
 pub(crate) struct Epoll {
     items: Vec<Item>,
+    /// Descriptors of ready files, in the order in which they became ready or were reported last.
+    ready: VecDeque<i32>,
 }
 
 impl Epoll {
@@ -33,9 +36,8 @@ impl Epoll {
         if self.items.iter().any(|item| item.fd == fd) {
             return false;
         }
-        let mut item = Item { fd, socket, events: with_errors(events), data, ready: false };
-        item.ready = now & item.events & !FLAGS != 0;
-        self.items.push(item);
+        self.items.push(Item { fd, socket, events: with_errors(events), data });
+        self.put(fd, now & with_errors(events));
         true
     }
 
@@ -43,22 +45,31 @@ impl Epoll {
     pub(crate) fn modify(&mut self, fd: i32, events: u32, data: u64, now: u32) -> bool {
         let Some(item) = self.items.iter_mut().find(|item| item.fd == fd) else { return false };
         (item.events, item.data) = (with_errors(events), data);
-        item.ready |= now & item.events & !FLAGS != 0;
+        self.put(fd, now & with_errors(events));
         true
+    }
+
+    /// Puts a file at the end of the ready list if it has events and is not there.
+    fn put(&mut self, fd: i32, events: u32) {
+        if events & !FLAGS != 0 && !self.ready.contains(&fd) {
+            self.ready.push_back(fd);
+        }
     }
 
     /// Stops watching a file; returns `false` if it is not watched.
     pub(crate) fn remove(&mut self, fd: i32) -> bool {
         let before = self.items.len();
         self.items.retain(|item| item.fd != fd);
+        self.ready.retain(|ready| *ready != fd);
         self.items.len() < before
     }
 
     /// Takes a wake-up of a socket with these events; zero means any.
     pub(crate) fn wake(&mut self, socket: usize, events: u32) {
-        for item in self.items.iter_mut().filter(|item| item.socket == socket) {
-            if item.events & !FLAGS != 0 && (events == 0 || events & item.events & !FLAGS != 0) {
-                item.ready = true;
+        let wanted = if events == 0 { u32::MAX } else { events };
+        for at in 0..self.items.len() {
+            if let Some(item) = self.items.get(at).filter(|item| item.socket == socket).copied() {
+                self.put(item.fd, wanted & item.events);
             }
         }
     }
@@ -72,23 +83,23 @@ impl Epoll {
     /// Reports up to `maximum` ready files as (events, data). `poll` tells which events a socket has now.
     pub(crate) fn take(&mut self, maximum: usize, mut poll: impl FnMut(usize) -> u32) -> Vec<(u32, u64)> {
         let mut reported = Vec::new();
-        for item in self.items.iter_mut().filter(|item| item.ready) {
-            if reported.len() == maximum {
-                break;
-            }
+        let mut again = Vec::new();
+        while reported.len() < maximum
+            && let Some(fd) = self.ready.pop_front()
+        {
+            let Some(item) = self.items.iter_mut().find(|item| item.fd == fd) else { continue };
             let found = poll(item.socket) & item.events & !FLAGS;
             if found == 0 {
-                item.ready = false;
                 continue;
             }
             reported.push((found, item.data));
             if item.events & event::ONESHOT != 0 {
                 item.events &= FLAGS;
-                item.ready = false;
-            } else if item.events & event::EDGE != 0 {
-                item.ready = false;
+            } else if item.events & event::EDGE == 0 {
+                again.push(fd);
             }
         }
+        self.ready.extend(again);
         reported
     }
 }

@@ -1,6 +1,7 @@
 //! Error numbers of system calls, as Linux has them on x86-64 and arm64.
 
 use core::fmt;
+use narrows_tcp::Failure;
 
 /// Declares the numbers with their names and messages.
 macro_rules! errnos {
@@ -98,6 +99,26 @@ impl fmt::Display for Errno {
 }
 
 impl core::error::Error for Errno {}
+
+impl From<Failure> for Errno {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Reset => Self::ECONNRESET,
+            Failure::Refused => Self::ECONNREFUSED,
+            Failure::BrokenPipe => Self::EPIPE,
+            Failure::TimedOut => Self::ETIMEDOUT,
+            Failure::HostUnreachable => Self::EHOSTUNREACH,
+            Failure::NetworkUnreachable => Self::ENETUNREACH,
+            Failure::ProtocolUnreachable => Self::ENOPROTOOPT,
+            Failure::TooLong => Self::EMSGSIZE,
+            Failure::SourceRoute => Self::EOPNOTSUPP,
+            Failure::HostDown => Self::EHOSTDOWN,
+            Failure::Isolated => Self::ENONET,
+            Failure::Forbidden => Self::EACCES,
+            Failure::Parameter => Self::EPROTO,
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -194,7 +194,7 @@ impl Memory {
             return;
         }
         let per_segment = (mss + HEADERS).next_power_of_two() + SK_BUFF;
-        let wanted = 2 * segments.max(10) * per_segment;
+        let wanted = segments.max(10).saturating_mul(2 * per_segment);
         if wanted > self.limit {
             self.limit = wanted.min(self.most.max(self.limit));
         }

@@ -164,6 +164,10 @@ pub(crate) struct Socket {
     pub(crate) is_v6: bool,
     pub(crate) local: Option<SocketAddr>,
     pub(crate) remote: Option<SocketAddr>,
+    /// The address that `bind` set, which outlasts a connection.
+    pub(crate) bound: Option<SocketAddr>,
+    /// Whether `connect` has begun and no call has returned how it ended (`SS_CONNECTING`).
+    pub(crate) connecting: bool,
     pub(crate) nonblocking: bool,
     pub(crate) options: Options,
     pub(crate) stage: Stage,
@@ -204,6 +208,8 @@ impl Socket {
             is_v6,
             local: None,
             remote: None,
+            bound: None,
+            connecting: false,
             nonblocking: false,
             options: Options::default(),
             stage: Stage::Idle,
@@ -263,6 +269,14 @@ impl Socket {
         self.connection().map_or(0, |connection| connection.readable().as_u64())
     }
 
+    /// Whether there is as much to read as a reader wants, or as the window lets the peer send (`tcp_epollin_ready`).
+    fn has_enough(&self) -> bool {
+        let Some(connection) = self.connection() else { return false };
+        let available = connection.readable().as_u64();
+        let is_last = || connection.window_left() <= connection.peer_mss();
+        available > 0 && (available >= self.options.receive_lowat.into() || is_last())
+    }
+
     /// Whether the peer has closed and all its data arrived (`RCV_SHUTDOWN` and `SOCK_DONE`).
     pub(crate) fn is_finished(&self) -> bool {
         self.connection().is_some_and(Connection::is_finished)
@@ -271,6 +285,12 @@ impl Socket {
     /// Returns the pending error and forgets it.
     pub(crate) fn take_error(&mut self) -> Option<Errno> {
         self.error.take()
+    }
+
+    /// Returns the pending error or, without one, that which did not end the connection, and forgets it (`SO_ERROR`).
+    pub(crate) fn take_any_error(&mut self) -> Option<Errno> {
+        let soft = |socket: &mut Self| socket.connection_mut().and_then(Connection::take_soft_failure).map(Errno::from);
+        self.error.take().or_else(|| soft(self))
     }
 
     /// The limit of what may wait unsent; `sysctl` is `tcp_notsent_lowat`.
@@ -303,7 +323,7 @@ impl Socket {
             mask |= event::OUT | event::WRNORM;
         }
         if !opening {
-            if self.readable() >= u64::from(self.options.receive_lowat.max(1)) {
+            if self.has_enough() {
                 mask |= event::IN | event::RDNORM;
             }
             if self.shut_write || state == State::Closed || self.memory.is_writable(self.lowat(sysctl_lowat)) {

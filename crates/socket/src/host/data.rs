@@ -1,18 +1,15 @@
-//! Calls that send and receive.
+//! Calls that send.
 
+use super::receive::MOST;
 use super::waiting::Call;
-use super::{Answer, Control, Detail, Host, Payload, Progress, Receive, Send};
+use super::{Answer, Host, Payload, Progress, Send};
 use crate::errno::Errno;
 use crate::memory::size_goal;
-use crate::number::{ip, level, msg, report, so, tcp};
-use crate::socket::{Report, Socket, Stage, Watched};
+use crate::number::{msg, report};
+use crate::socket::{Socket, Stage, Watched};
 use core::net::SocketAddr;
 use narrows_tcp::{State, WriteFlags};
 use narrows_units::{Bytes, Instant};
-
-/// Bytes of `struct sockaddr_in` and `struct sockaddr_in6`.
-const SOCKADDR_IN: usize = 16;
-const SOCKADDR_IN6: usize = 28;
 
 /// Pages that a buffer of user memory has at most (`MAX_SKB_FRAGS`); each part of a zero-copy send takes one.
 const MAX_FRAGMENTS: usize = 17;
@@ -49,14 +46,15 @@ impl Host {
             Err(errno) => return Progress::Done(Answer::error(errno)),
         };
         let valid = send.parts.iter().take_while(|part| matches!(part, Payload::Bytes(_)) || part.is_empty());
-        let wanted = valid.map(|part| part.len()).sum();
+        let wanted = valid.fold(0u64, |sum, part| sum.saturating_add(part.len())).min(MOST);
         let faults = send.parts.iter().any(|part| matches!(part, Payload::Null(len) if *len > 0));
         let mut cuts = Vec::new();
         if send.flags & msg::ZEROCOPY != 0 {
             let parts: Vec<u64> = send.parts.iter().map(|part| part.len()).filter(|len| *len > 0).collect();
-            let ends = parts.chunks(MAX_FRAGMENTS).map(|chunk| chunk.iter().sum::<u64>());
+            let ends =
+                parts.chunks(MAX_FRAGMENTS).map(|chunk| chunk.iter().fold(0u64, |sum, len| sum.saturating_add(*len)));
             cuts.extend(ends.scan(0, |end, len| {
-                *end += len;
+                *end = len.saturating_add(*end);
                 Some(*end)
             }));
         }
@@ -117,6 +115,9 @@ impl Host {
         let Some(socket) = self.socket_mut(id) else { return Some(Answer::error(Errno::EBADF)) };
         if let Some(answer) = before_send(socket, sending) {
             return answer;
+        }
+        if sending.opened && sending.sleeps {
+            socket.connecting = false;
         }
         sending.established = true;
         if sending.faults && sending.taken == 0 && sending.wanted == 0 {
@@ -230,54 +231,6 @@ impl Host {
         }
         Ok(())
     }
-
-    /// `read`, `recv`, `recvfrom`, `recvmsg` and their like.
-    pub fn receive_call(&mut self, receive: &Receive) -> Progress {
-        let nonblocking = match self.at(receive.fd) {
-            Ok((_, socket)) => socket.nonblocking || receive.flags & (msg::DONTWAIT | msg::ERRQUEUE) != 0,
-            Err(errno) => return Progress::Done(Answer::error(errno)),
-        };
-        if nonblocking {
-            let answer = self.try_receive(receive).unwrap_or(Answer::error(Errno::EAGAIN));
-            self.wake_waiting();
-            return Progress::Done(answer);
-        }
-        self.enter(Call::Receive(receive.clone()), Instant::NEVER)
-    }
-
-    pub(super) fn try_receive(&mut self, receive: &Receive) -> Option<Answer> {
-        let (id, socket) = match self.at(receive.fd) {
-            Ok(found) => found,
-            Err(errno) => return Some(Answer::error(errno)),
-        };
-        if receive.flags & msg::ERRQUEUE != 0 {
-            return Some(socket.read_errors());
-        }
-        if matches!(socket.stage, Stage::Listening(_)) || (matches!(socket.stage, Stage::Idle) && !socket.deferred) {
-            return Some(Answer::error(Errno::ENOTCONN));
-        }
-        let room: u64 = receive.parts.iter().map(|part| part.len()).sum();
-        let null =
-            receive.parts.iter().find(|part| !part.is_empty()).is_some_and(|part| matches!(part, Payload::Null(_)));
-        let available = socket.readable();
-        let whole = receive.flags & msg::WAITALL != 0 && available < room;
-        let ended = socket.shut_read || socket.is_finished() || socket.error.is_some();
-        if room > 0 && (available == 0 || (whole && !ended)) {
-            return socket.nothing_to_read();
-        }
-        if null && receive.flags & msg::TRUNC == 0 && room > 0 {
-            return Some(Answer::error(Errno::EFAULT));
-        }
-        let count = available.min(room);
-        if receive.flags & msg::PEEK == 0
-            && let Some(connection) = socket.connection_mut()
-        {
-            connection.read(Bytes::new(count));
-        }
-        let control = socket.inq(receive);
-        self.pump(id);
-        Some(Answer { value: Ok(count as i64), detail: Detail::Message { flags: 0, control } })
-    }
 }
 
 /// Hands written bytes to the connection.
@@ -325,72 +278,8 @@ impl Socket {
             self.next_zero_copy = number.wrapping_add(1);
             number
         });
-        let key = (end - 1).wrapping_sub(self.key_base) as u32;
+        let counts = self.options.timestamping & report::OPT_ID != 0;
+        let key = if counts { (end - 1).wrapping_sub(self.key_base) as u32 } else { 0 };
         self.watched.push_back(Watched { end, zero_copy: number, points: asked, key });
     }
-
-    /// What a read returns if no data is there; `None` if it has to wait.
-    fn nothing_to_read(&mut self) -> Option<Answer> {
-        if self.is_finished() {
-            return Some(Answer::value(0));
-        }
-        if let Some(errno) = self.take_error() {
-            return Some(Answer::error(errno));
-        }
-        if self.shut_read {
-            return Some(Answer::value(0));
-        }
-        if self.state() == State::Closed && !self.deferred {
-            return Some(Answer::error(Errno::ENOTCONN));
-        }
-        None
-    }
-
-    /// The control message of `TCP_INQ`, if it is wanted: the bytes left, or one for the end of the stream.
-    fn inq(&self, receive: &Receive) -> Vec<Control> {
-        if !self.options.inq || !receive.control {
-            return Vec::new();
-        }
-        let left = self.readable().max(u64::from(self.is_finished()));
-        let data = i32::try_from(left).unwrap_or(i32::MAX).to_le_bytes().to_vec();
-        vec![Control { level: level::TCP, kind: tcp::INQ, data }]
-    }
-
-    /// Takes the first report of the error queue (`MSG_ERRQUEUE`).
-    fn read_errors(&mut self) -> Answer {
-        let Some(first) = self.errors.pop_front() else { return Answer::error(Errno::EAGAIN) };
-        let mapped = self.remote.is_some_and(|remote| remote.is_ipv4()) && !self.is_v6;
-        let (level, kind) = if mapped { (level::IP, ip::RECVERR) } else { (level::IPV6, ip::V6_RECVERR) };
-        let mut control = Vec::new();
-        let mut flags = msg::ERRQUEUE;
-        let data = match first {
-            Report::ZeroCopy { first, last } => {
-                error_report(0, report::ORIGIN_ZEROCOPY, report::ZEROCOPY_COPIED, first, last)
-            }
-            Report::Timestamp { point, at, key } => {
-                flags |= msg::TRUNC;
-                let nanos = at.as_nanos();
-                let mut stamps = Vec::with_capacity(48);
-                stamps.extend_from_slice(&(nanos / 1_000_000_000).to_le_bytes());
-                stamps.extend_from_slice(&(nanos % 1_000_000_000).to_le_bytes());
-                stamps.resize(48, 0);
-                control.push(Control { level: level::SOCKET, kind: so::TIMESTAMPING, data: stamps });
-                error_report(Errno::ENOMSG.number(), report::ORIGIN_TIMESTAMPING, 0, point, key)
-            }
-        };
-        // The address of who reported the error follows: none.
-        let data = [data, vec![0; if kind == ip::RECVERR { SOCKADDR_IN } else { SOCKADDR_IN6 }]].concat();
-        control.push(Control { level, kind, data });
-        Answer { value: Ok(0), detail: Detail::Message { flags, control } }
-    }
-}
-
-/// A `struct sock_extended_err` of type 0.
-fn error_report(errno: i32, origin: u8, code: u8, info: u32, data: u32) -> Vec<u8> {
-    let mut out = Vec::with_capacity(16);
-    out.extend_from_slice(&errno.to_le_bytes());
-    out.extend_from_slice(&[origin, 0, code, 0]);
-    out.extend_from_slice(&info.to_le_bytes());
-    out.extend_from_slice(&data.to_le_bytes());
-    out
 }

@@ -158,7 +158,7 @@ impl Host {
             socket.listener == Some(listener)
                 && socket.connection().is_some_and(narrows_tcp::Connection::is_fast_open_pending)
         };
-        self.sockets.iter().flatten().filter(waits).count() as u64
+        self.sockets.values().filter(waits).count() as u64
     }
 
     /// The keys of a listener: its own, or those of the sysctl; the first makes new cookies.

@@ -32,7 +32,7 @@ impl Host {
         match self.connected(local, remote) {
             Some(id) => match self.reopens(id, packet) {
                 Some(iss) => {
-                    self.forget(id);
+                    self.end_time_wait(id);
                     self.give_listener((local, remote), packet, tcp, Some(iss));
                 }
                 None => self.give_connection(id, packet, tcp),
@@ -43,28 +43,26 @@ impl Host {
     }
 
     /// The socket of a connection between these addresses.
-    fn connected(&self, local: SocketAddr, remote: SocketAddr) -> Option<usize> {
-        self.sockets.iter().position(|socket| {
-            socket.as_ref().is_some_and(|socket| {
-                socket.local == Some(local)
-                    && socket.remote == Some(remote)
-                    && matches!(&socket.stage, Stage::Connected(connection) if connection.state() != State::Closed)
-            })
-        })
+    pub(super) fn connected(&self, local: SocketAddr, remote: SocketAddr) -> Option<usize> {
+        let found = self.sockets.iter().find(|(_, socket)| {
+            socket.local == Some(local)
+                && socket.remote == Some(remote)
+                && matches!(&socket.stage, Stage::Connected(connection) if connection.state() != State::Closed)
+        });
+        found.map(|(id, _)| *id)
     }
 
     /// The listener for connections to this address.
     fn listener(&self, local: SocketAddr) -> Option<usize> {
-        self.sockets.iter().position(|socket| {
-            let Some(socket) = socket.as_ref().filter(|socket| matches!(socket.stage, Stage::Listening(_))) else {
-                return false;
-            };
+        let found = self.sockets.iter().find(|(_, socket)| {
             let family = local.is_ipv6() == socket.is_v6 || (socket.is_v6 && !socket.options.v6_only);
-            family
+            matches!(socket.stage, Stage::Listening(_))
+                && family
                 && socket.local.is_some_and(|bound| {
                     bound.port() == local.port() && (bound.ip().is_unspecified() || bound.ip() == local.ip())
                 })
-        })
+        });
+        found.map(|(id, _)| *id)
     }
 
     /// The initial sequence number with which a SYN replaces a connection in TIME-WAIT, if it may.
@@ -74,10 +72,24 @@ impl Host {
         socket.connection()?.yields_to(packet, self.now)
     }
 
+    /// Ends TIME-WAIT; the socket stays where a descriptor or a listener's queue refers to it.
+    fn end_time_wait(&mut self, id: usize) {
+        match self.socket_mut(id) {
+            Some(socket) if socket.held || socket.parent.is_some() => {
+                if let Some(connection) = socket.connection_mut() {
+                    connection.abort();
+                }
+                self.pump(id);
+            }
+            _ => self.forget(id),
+        }
+    }
+
     fn give_connection(&mut self, id: usize, packet: &Packet, tcp: &TcpRepr) {
         let now = self.now;
         let full = self.socket(id).is_some_and(|socket| {
             socket.state() == State::SynReceived
+                && !socket.queued
                 && tcp.flags.has(TcpFlags::ACK)
                 && socket.parent.is_some_and(|parent| self.is_full(parent))
         });
@@ -103,6 +115,12 @@ impl Host {
         }
     }
 
+    /// Handshakes under way at a listener.
+    fn handshakes(&self, listener: usize) -> u64 {
+        let opens = |socket: &&Socket| socket.parent == Some(listener) && !socket.queued;
+        self.sockets.values().filter(opens).count() as u64
+    }
+
     /// Gives a segment to the listener at its address; without one it is answered with a RST.
     fn give_listener(
         &mut self,
@@ -123,6 +141,10 @@ impl Host {
             return;
         }
         if !tcp.flags.has(TcpFlags::SYN) || tcp.flags.has(TcpFlags::FIN) || self.is_full(listener) {
+            return;
+        }
+        let most = self.setup.sysctls.number("tcp_max_syn_backlog").unsigned_abs();
+        if self.handshakes(listener) >= most {
             return;
         }
         let iss = iss.unwrap_or_else(|| self.next_iss());

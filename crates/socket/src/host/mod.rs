@@ -7,7 +7,8 @@
 //! | `input.rs` | packets that arrive: which socket takes them |
 //! | `output.rs` | packets that leave, and whom a change wakes |
 //! | `open.rs` | `socket`, `bind`, `listen`, `accept`, `connect`, `close`, `shutdown` |
-//! | `data.rs` | calls that send and receive |
+//! | `data.rs` | calls that send |
+//! | `receive.rs` | calls that receive |
 //! | `fast_open.rs` | the cache of cookies, and what a listener decides about a SYN |
 //! | `options.rs` | `setsockopt`, `getsockopt`, `ioctl`, `fcntl` |
 //! | `ready.rs` | `poll` and `epoll` |
@@ -21,6 +22,7 @@ mod open;
 mod options;
 mod output;
 mod ready;
+mod receive;
 mod waiting;
 
 use crate::epoll::Epoll;
@@ -78,14 +80,18 @@ pub struct Host {
     setup: Setup,
     routes: BTreeMap<IpAddr, Route>,
     files: BTreeMap<i32, File>,
-    /// By number; a number is never used twice.
-    sockets: Vec<Option<Socket>>,
-    epolls: Vec<Epoll>,
+    /// By number; a number is never used twice, and what has ended takes no room.
+    sockets: BTreeMap<usize, Socket>,
+    epolls: BTreeMap<usize, Epoll>,
+    /// Number of the next socket or epoll instance.
+    next_number: usize,
     events: VecDeque<Event>,
     waiting: Vec<Waiting>,
     next_ticket: u64,
     /// Connections so far, from which initial sequence numbers and ephemeral ports follow.
     opened: u32,
+    /// Where initial sequence numbers begin.
+    first_sequence: SeqNum,
     /// Counters by the names of `nstat`.
     counters: BTreeMap<&'static str, u64>,
     /// Whether the device paces each flow, as the queue discipline `fq` does.
@@ -98,6 +104,8 @@ pub struct Host {
 
 /// First ephemeral port (`ip_local_port_range`).
 const FIRST_PORT: u16 = 32_768;
+/// Initial sequence number of the first connection, unless it is set.
+const FIRST_SEQUENCE: SeqNum = SeqNum::new(0x1100_0193);
 /// First descriptor: 0 to 2 are a program's standard streams.
 const FIRST_FD: i32 = 3;
 
@@ -110,12 +118,14 @@ impl Host {
             setup,
             routes: BTreeMap::new(),
             files: BTreeMap::new(),
-            sockets: Vec::new(),
-            epolls: Vec::new(),
+            sockets: BTreeMap::new(),
+            epolls: BTreeMap::new(),
+            next_number: 0,
             events: VecDeque::new(),
             waiting: Vec::new(),
             next_ticket: 1,
             opened: 0,
+            first_sequence: FIRST_SEQUENCE,
             counters: BTreeMap::new(),
             paced: false,
             gso: true,
@@ -157,11 +167,20 @@ impl Host {
 
     /// Sets whether the device refuses packets and says so, as a queue without room does.
     pub fn set_device_full(&mut self, full: bool) {
-        for id in 0..self.sockets.len() {
-            if let Some(connection) = self.socket_mut(id).and_then(Socket::connection_mut) {
-                connection.set_device_full(full);
-            }
+        for connection in self.sockets.values_mut().filter_map(Socket::connection_mut) {
+            connection.set_device_full(full);
         }
+    }
+
+    /// Sets the initial sequence number of the next connection; those of later ones follow from it.
+    pub const fn set_first_sequence(&mut self, first: SeqNum) {
+        (self.first_sequence, self.opened) = (first, 0);
+    }
+
+    /// Sockets that exist: those of descriptors, and connections that go on without one, TIME-WAIT included.
+    #[must_use]
+    pub fn sockets(&self) -> usize {
+        self.sockets.len()
     }
 
     /// Sets whether the device takes bursts as one packet (GSO).
@@ -170,15 +189,17 @@ impl Host {
     }
 
     /// Lets time pass until `until`, or until something happens, whichever is first. Something that has happened
-    /// already is returned at once. Returns `None` once it is `until`.
+    /// already is returned at once. Returns `None` once it is `until`, or if nothing will happen ([`Instant::NEVER`]).
     pub fn advance(&mut self, until: Instant) -> Option<Event> {
         loop {
             if let Some(event) = self.events.pop_front() {
                 return Some(event);
             }
             let next = self.next_timer();
-            if next > until {
-                self.now = self.now.max(until);
+            if next > until || next == Instant::NEVER {
+                if until != Instant::NEVER {
+                    self.now = self.now.max(until);
+                }
                 return None;
             }
             self.now = self.now.max(next);
@@ -190,12 +211,12 @@ impl Host {
     #[must_use]
     pub fn next_timer(&self) -> Instant {
         let timer = |socket: &Socket| socket.connection().map_or(Instant::NEVER, narrows_tcp::Connection::poll_timeout);
-        let sockets = self.sockets.iter().flatten().map(timer).min().unwrap_or(Instant::NEVER);
+        let sockets = self.sockets.values().map(timer).min().unwrap_or(Instant::NEVER);
         self.waiting.iter().map(|waiting| waiting.deadline).min().unwrap_or(Instant::NEVER).min(sockets)
     }
 
     fn on_timers(&mut self) {
-        for id in 0..self.sockets.len() {
+        for id in self.ids() {
             let now = self.now;
             let Some(socket) = self.socket_mut(id) else { continue };
             if let Some(connection) = socket.connection_mut().filter(|connection| connection.poll_timeout() <= now) {
@@ -206,14 +227,26 @@ impl Host {
         self.wake_waiting();
     }
 
+    /// The numbers of all sockets.
+    fn ids(&self) -> Vec<usize> {
+        self.sockets.keys().copied().collect()
+    }
+
+    /// A number that no socket or epoll instance has had.
+    fn number_of_next(&mut self) -> usize {
+        let number = self.next_number;
+        self.next_number += 1;
+        number
+    }
+
     /// A socket by number.
     fn socket(&self, id: usize) -> Option<&Socket> {
-        self.sockets.get(id).and_then(Option::as_ref)
+        self.sockets.get(&id)
     }
 
     /// A socket by number, for changes.
     fn socket_mut(&mut self, id: usize) -> Option<&mut Socket> {
-        self.sockets.get_mut(id).and_then(Option::as_mut)
+        self.sockets.get_mut(&id)
     }
 
     /// The number of the socket behind a descriptor.
@@ -240,15 +273,14 @@ impl Host {
 
     /// Adds a socket; returns its number.
     fn add(&mut self, socket: Socket) -> usize {
-        self.sockets.push(Some(socket));
-        self.sockets.len() - 1
+        let id = self.number_of_next();
+        self.sockets.insert(id, socket);
+        id
     }
 
     /// Drops a socket with its connection.
     fn forget(&mut self, id: usize) {
-        if let Some(slot) = self.sockets.get_mut(id) {
-            *slot = None;
-        }
+        self.sockets.remove(&id);
     }
 
     /// The metrics of the route to an address.
@@ -271,11 +303,12 @@ impl Host {
 
     /// An initial sequence number; each connection has another.
     fn next_iss(&mut self) -> SeqNum {
-        self.opened += 1;
-        SeqNum::new(0x1000_0000) + Bytes::new(u64::from(self.opened) * 0x0100_0193)
+        let opened = u64::from(self.opened);
+        self.opened = self.opened.wrapping_add(1);
+        self.first_sequence + Bytes::new(opened * 0x0100_0193)
     }
 
-    /// Every descriptor's socket as `getsockopt(TCP_INFO)` shows it.
+    /// A descriptor's socket as `getsockopt(TCP_INFO)` shows it.
     ///
     /// # Errors
     /// `EBADF` or `ENOTSOCK` if the descriptor is no socket.
@@ -293,7 +326,7 @@ impl Host {
     #[must_use]
     pub fn listeners(&self) -> String {
         let mut text = String::new();
-        for socket in self.sockets.iter().flatten().filter(|s| matches!(s.stage, Stage::Listening(_))) {
+        for socket in self.sockets.values().filter(|s| matches!(s.stage, Stage::Listening(_))) {
             if let Some(local) = socket.local {
                 text.push_str(&format!("   0: 00000000:{:04X} 00000000:0000 0A 00000000:00000000\n", local.port()));
             }

@@ -57,31 +57,42 @@ impl Host {
         if address.is_ipv6() != socket.is_v6 {
             return Err(if socket.is_v6 { Errno::EINVAL } else { Errno::EAFNOSUPPORT });
         }
-        let (free, reuse) = (socket.options.free_bind, socket.options.reuse_address);
+        let free = socket.options.free_bind;
         let address = unmapped(address);
         if !address.ip().is_unspecified() && !self.owns(address.ip()) && !free {
             return Err(Errno::EADDRNOTAVAIL);
         }
         let port = if address.port() == 0 { self.free_port() } else { address.port() };
-        let clash = |other: &Socket| {
-            let Some(local) = other.local.filter(|local| local.port() == port) else { return false };
-            let same = local.ip() == address.ip() || local.ip().is_unspecified() || address.ip().is_unspecified();
-            let shares = reuse && other.options.reuse_address && !matches!(other.stage, Stage::Listening(_));
-            same && !shares
-        };
-        let taken = self.sockets.iter().enumerate().any(|(n, other)| n != id && other.as_ref().is_some_and(clash));
-        if taken {
+        let address = SocketAddr::new(address.ip(), port);
+        if self.clashes(id, address) {
             return Err(Errno::EADDRINUSE);
         }
         if let Some(socket) = self.socket_mut(id) {
-            socket.local = Some(SocketAddr::new(address.ip(), port));
+            (socket.local, socket.bound) = (Some(address), Some(address));
         }
         Ok(0)
     }
 
+    /// Whether another socket has an address that a socket may not share with it (`inet_csk_bind_conflict`).
+    fn clashes(&self, id: usize, address: SocketAddr) -> bool {
+        let Some(own) = self.socket(id) else { return false };
+        let clash = |other: &Socket| {
+            let Some(local) = other.local.filter(|local| local.port() == address.port()) else { return false };
+            // A socket for IPv6 alone leaves the port to IPv4.
+            let apart = |six: &Socket, four: &Socket| six.is_v6 && six.options.v6_only && !four.is_v6;
+            let same = local.ip() == address.ip() || local.ip().is_unspecified() || address.ip().is_unspecified();
+            let (mine, theirs) = (&own.options, &other.options);
+            let listens = matches!(other.stage, Stage::Listening(_));
+            let shares =
+                (mine.reuse_address && theirs.reuse_address && !listens) || (mine.reuse_port && theirs.reuse_port);
+            same && !shares && !apart(own, other) && !apart(other, own)
+        };
+        self.sockets.iter().any(|(n, other)| *n != id && clash(other))
+    }
+
     /// A port that no socket has.
     fn free_port(&self) -> u16 {
-        let taken = |port: u16| self.sockets.iter().flatten().any(|s| s.local.is_some_and(|l| l.port() == port));
+        let taken = |port: u16| self.sockets.values().any(|s| s.local.is_some_and(|l| l.port() == port));
         let first = FIRST_PORT + (self.opened % 16_384) as u16;
         (first..=u16::MAX).find(|port| !taken(*port)).unwrap_or(first)
     }
@@ -89,9 +100,16 @@ impl Host {
     /// `listen(fd, backlog)`.
     ///
     /// # Errors
-    /// `EINVAL` if the socket is connected.
+    /// `EINVAL` if the socket is connected, `EADDRINUSE` if another socket listens at its address.
     pub fn listen(&mut self, fd: i32, backlog: i32) -> Result<i64, Errno> {
         let port = self.free_port();
+        let id = self.number(fd)?;
+        let idle = self.socket(id).filter(|socket| matches!(socket.stage, Stage::Idle));
+        if let Some(local) = idle.and_then(|socket| socket.local)
+            && self.clashes(id, local)
+        {
+            return Err(Errno::EADDRINUSE);
+        }
         let (id, socket) = self.at(fd)?;
         let backlog = usize::try_from(backlog).unwrap_or(4_096).min(4_096);
         match &mut socket.stage {
@@ -151,19 +169,30 @@ impl Host {
     /// # Errors
     /// `EBADF` or `ENOTSOCK` if the descriptor is no socket.
     pub fn disconnect(&mut self, fd: i32) -> Result<i64, Errno> {
+        let id = self.number(fd)?;
+        self.dissolve(id);
+        self.wake(id, 0);
+        self.wake_waiting();
+        Ok(0)
+    }
+
+    /// Takes a socket back to where it was before it had a connection or listened.
+    fn dissolve(&mut self, id: usize) {
         let (wmem, now) = (self.setup.sysctls.triple("tcp_wmem"), self.now);
-        let (id, socket) = self.at(fd)?;
-        let (is_v6, options, nonblocking) = (socket.is_v6, socket.options.clone(), socket.nonblocking);
+        let Some(socket) = self.socket_mut(id) else { return };
+        let over = matches!(socket.state(), State::Closed | State::Listen | State::TimeWait);
         if let Some(connection) = socket.connection_mut() {
             connection.abort();
         }
         self.pump(id);
         self.close_queue(id);
-        if let Some(socket) = self.socket_mut(id) {
-            *socket = Socket { options, nonblocking, ..Socket::new(is_v6, wmem, now) };
-        }
-        self.wake(id, 0);
-        Ok(0)
+        let Some(socket) = self.socket_mut(id) else { return };
+        let mut fresh = Socket::new(socket.is_v6, wmem, now);
+        fresh.memory.inherit(&socket.memory);
+        (fresh.options, fresh.nonblocking) = (socket.options.clone(), socket.nonblocking);
+        (fresh.bound, fresh.local) = (socket.bound, socket.bound);
+        fresh.error = (!over).then_some(Errno::ECONNRESET);
+        *socket = fresh;
     }
 
     /// Begins to connect; returns whether the call has returned already.
@@ -172,20 +201,14 @@ impl Host {
         if socket.deferred {
             return Err(Errno::EISCONN);
         }
-        match socket.state() {
-            State::Listen => return Err(Errno::EISCONN),
-            State::SynSent | State::SynReceived => {
-                return if socket.nonblocking { Err(Errno::EALREADY) } else { Ok(false) };
+        match &socket.stage {
+            Stage::Idle => {}
+            Stage::Connected(_) if socket.connecting && socket.is_opening() && socket.nonblocking => {
+                return Err(Errno::EALREADY);
             }
-            State::Closed => {
-                if let Some(errno) = socket.take_error() {
-                    return Err(errno);
-                }
-                if matches!(socket.stage, Stage::Connected(_)) {
-                    return Err(Errno::ECONNABORTED);
-                }
-            }
-            _ => return Err(Errno::EISCONN),
+            // The call waits for the end of what an earlier one began, or learns it.
+            Stage::Connected(_) if socket.connecting => return Ok(false),
+            Stage::Connected(_) | Stage::Listening(_) => return Err(Errno::EISCONN),
         }
         let (nonblocking, asks) = (socket.nonblocking, socket.options.fast_open_connect);
         let remote = unmapped(address);
@@ -210,19 +233,24 @@ impl Host {
             IpAddr::V4(_) => self.setup.v4.map(IpAddr::V4),
             IpAddr::V6(_) => self.setup.v6.map(IpAddr::V6),
         };
-        let own = own.ok_or(Errno::ENETUNREACH)?;
         let port = self.free_port();
-        let iss = self.next_iss();
-        let socket = self.socket_mut(id).ok_or(Errno::EBADF)?;
+        let socket = self.socket(id).ok_or(Errno::EBADF)?;
         if remote.is_ipv6() && !socket.is_v6 {
             return Err(Errno::EAFNOSUPPORT);
         }
+        let own = own.ok_or(Errno::ENETUNREACH)?;
         let local = match socket.local {
             Some(bound) if bound.ip().is_unspecified() => SocketAddr::new(own, bound.port()),
             Some(bound) => bound,
             None => SocketAddr::new(own, port),
         };
+        if self.connected(local, remote).is_some() {
+            return Err(Errno::EADDRNOTAVAIL);
+        }
+        let iss = self.next_iss();
+        let socket = self.socket_mut(id).ok_or(Errno::EBADF)?;
         (socket.local, socket.remote) = (Some(local), Some(remote));
+        (socket.connecting, socket.error) = (true, None);
         let socket = self.socket(id).ok_or(Errno::EBADF)?;
         let (config, cc) = self.terms(socket, remote.ip(), Side::Active).ok_or(Errno::ENOENT)?;
         let mut connection = Connection::connect(config, cc, None, local, remote, iss);
@@ -234,19 +262,21 @@ impl Host {
     }
 
     pub(super) fn try_connected(&mut self, fd: i32) -> Option<Answer> {
-        let (_, socket) = match self.at(fd) {
+        let (id, socket) = match self.at(fd) {
             Ok(found) => found,
             Err(errno) => return Some(Answer::error(errno)),
         };
         if socket.is_opening() {
             return None;
         }
-        let failed = socket.take_error();
-        Some(match (failed, socket.state()) {
-            (Some(errno), _) => Answer::error(errno),
-            (None, State::Closed) => Answer::error(Errno::ECONNABORTED),
-            (None, _) => Answer::value(0),
-        })
+        if socket.state() != State::Closed {
+            socket.connecting = false;
+            return Some(Answer::value(0));
+        }
+        // The socket may connect again.
+        let errno = socket.take_error().unwrap_or(Errno::ECONNABORTED);
+        self.dissolve(id);
+        Some(Answer::error(errno))
     }
 
     /// The settings and the congestion control of a socket's connection to an address.
@@ -303,7 +333,14 @@ impl Host {
         }
         let (id, socket) = self.at(fd)?;
         match socket.state() {
-            State::Closed => return Err(Errno::ENOTCONN),
+            // A socket of Linux is closed in TIME-WAIT.
+            State::Closed | State::TimeWait => return Err(Errno::ENOTCONN),
+            State::SynSent => {
+                self.dissolve(id);
+                self.wake(id, 0);
+                self.wake_waiting();
+                return Ok(0);
+            }
             State::Listen => {
                 if how != shut::WRITE {
                     self.close_queue(id);
@@ -339,11 +376,14 @@ impl Host {
     /// `EBADF` if there is no such descriptor.
     pub fn close(&mut self, fd: i32) -> Result<i64, Errno> {
         let file = self.files.remove(&fd).ok_or(Errno::EBADF)?;
-        for epoll in &mut self.epolls {
+        for epoll in self.epolls.values_mut() {
             epoll.remove(fd);
         }
-        if let File::Socket(id) = file {
-            self.release(id);
+        match file {
+            File::Socket(id) => self.release(id),
+            File::Epoll(number) => {
+                self.epolls.remove(&number);
+            }
         }
         self.wake_waiting();
         Ok(0)
@@ -372,13 +412,8 @@ impl Host {
         if !matches!(self.socket(listener).map(|socket| &socket.stage), Some(Stage::Listening(_))) {
             return;
         }
-        let children: Vec<usize> = self
-            .sockets
-            .iter()
-            .enumerate()
-            .filter(|(_, socket)| socket.as_ref().is_some_and(|socket| socket.parent == Some(listener)))
-            .map(|(id, _)| id)
-            .collect();
+        let children: Vec<usize> =
+            self.sockets.iter().filter(|(_, socket)| socket.parent == Some(listener)).map(|(id, _)| *id).collect();
         let now = self.now;
         for id in children {
             let Some(socket) = self.socket_mut(id) else { continue };

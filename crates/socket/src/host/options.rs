@@ -24,6 +24,16 @@ fn int(value: &[u8]) -> Result<i64, Errno> {
     Ok(i64::from(i32::from_le_bytes(bytes)))
 }
 
+/// The size that `SO_SNDBUF` and `SO_RCVBUF` set, before it is doubled: an unsigned number up to the bound, or, by
+/// `force`, a positive one.
+fn buffer(number: i64, force: bool) -> u64 {
+    if force {
+        number.max(0).unsigned_abs().min(u64::from(i32::MAX as u32) / 2)
+    } else {
+        u64::from(number as u32).min(CORE_MOST)
+    }
+}
+
 /// An `int` that must lie in a range.
 fn within(value: i64, range: core::ops::RangeInclusive<i64>) -> Result<u32, Errno> {
     if range.contains(&value) { u32::try_from(value).map_err(|_| Errno::EINVAL) } else { Err(Errno::EINVAL) }
@@ -50,6 +60,7 @@ impl Host {
 
     fn set_socket_option(&mut self, id: usize, name: i32, value: &[u8]) -> Result<(), Errno> {
         let number = int(value)?;
+        let largest = self.setup.sysctls.triple("tcp_rmem")[2];
         let Some(socket) = self.socket_mut(id) else { return Err(Errno::EBADF) };
         let on = number != 0;
         let options = &mut socket.options;
@@ -60,18 +71,21 @@ impl Host {
             so::BROADCAST => options.broadcast = on,
             so::PRIORITY => options.priority = number as u32,
             so::MARK => options.mark = number as u32,
-            so::RCVLOWAT => options.receive_lowat = u32::try_from(number).map_err(|_| Errno::EINVAL)?.max(1),
+            so::RCVLOWAT => {
+                let most = options.receive_buffer.unwrap_or(largest) / 2;
+                let wanted = u64::try_from(number).unwrap_or(u64::MAX).clamp(1, most.max(1));
+                options.receive_lowat = u32::try_from(wanted).unwrap_or(u32::MAX);
+            }
             so::LINGER => {
                 let seconds = int(value.get(4..).ok_or(Errno::EINVAL)?)?;
                 options.linger = Linger { on, seconds: u32::try_from(seconds).unwrap_or(u32::MAX) };
             }
             so::SNDBUF | so::SNDBUFFORCE => {
-                let most = if name == so::SNDBUF { CORE_MOST } else { u64::from(i32::MAX as u32) / 2 };
-                socket.memory.fix(number.unsigned_abs().min(most));
+                socket.memory.fix(buffer(number, name == so::SNDBUFFORCE));
             }
             so::RCVBUF | so::RCVBUFFORCE => {
-                let most = if name == so::RCVBUF { CORE_MOST } else { u64::from(i32::MAX as u32) / 2 };
-                options.receive_buffer = Some((2 * number.unsigned_abs().min(most)).max(LEAST_RECEIVE));
+                let size = buffer(number, name == so::RCVBUFFORCE);
+                options.receive_buffer = Some((2 * size).max(LEAST_RECEIVE));
             }
             so::ZEROCOPY => {
                 if !(0..=1).contains(&number) {
@@ -132,7 +146,13 @@ impl Host {
             tcp::SYNCNT => options.syn_count = Some(within(number, 1..=MOST_SYNS)?),
             tcp::LINGER2 => options.linger2 = i32::try_from(number).ok(),
             tcp::DEFER_ACCEPT => options.defer_accept = number as u32,
-            tcp::WINDOW_CLAMP => options.window_clamp = within(number, 0..=i64::from(i32::MAX))?,
+            tcp::WINDOW_CLAMP if number == 0 => {
+                if state != State::Closed {
+                    return Err(Errno::EINVAL);
+                }
+                options.window_clamp = 0;
+            }
+            tcp::WINDOW_CLAMP => options.window_clamp = (number as i32).max(LEAST_RECEIVE as i32 / 2) as u32,
             tcp::QUICKACK => options.quick_ack = on,
             tcp::USER_TIMEOUT => options.user_timeout = within(number, 0..=i64::from(i32::MAX))?,
             tcp::NOTSENT_LOWAT => options.not_sent_lowat = number as u32,
@@ -201,7 +221,7 @@ impl Host {
 
     /// Hands changed sysctls to the connections, as far as Linux looks at them while a connection lasts.
     pub fn obey_sysctls(&mut self) {
-        for id in 0..self.sockets.len() {
+        for id in self.ids() {
             self.apply(id);
         }
     }
@@ -284,7 +304,7 @@ impl Host {
         let options = &socket.options;
         let or = |own: u32, name: &str| if own > 0 { i64::from(own) } else { sysctls.number(name) };
         let number = match (level, name) {
-            (level::SOCKET, so::ERROR) => i64::from(socket.take_error().map_or(0, Errno::number)),
+            (level::SOCKET, so::ERROR) => i64::from(socket.take_any_error().map_or(0, Errno::number)),
             (level::SOCKET, so::REUSEADDR) => options.reuse_address.into(),
             (level::SOCKET, so::REUSEPORT) => options.reuse_port.into(),
             (level::SOCKET, so::KEEPALIVE) => options.keep_alive.into(),

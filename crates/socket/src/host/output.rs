@@ -2,17 +2,16 @@
 
 use super::{Event, Host};
 use crate::chrono::Limit;
-use crate::errno::Errno;
 use crate::number::{event, report};
 use crate::socket::{Report, Seen, Socket, Stage};
-use narrows_tcp::{Connection, Failure, Info, LinuxEcnMode, State};
+use narrows_tcp::{Connection, Info, LinuxEcnMode, State};
 use narrows_units::Instant;
 
 impl Host {
     /// Lets a socket's connection send what it has, then finds out what changed.
     pub(super) fn pump(&mut self, id: usize) {
         let now = self.now;
-        if let Some(connection) = self.sockets.get_mut(id).and_then(Option::as_mut).and_then(Socket::connection_mut) {
+        if let Some(connection) = self.sockets.get_mut(&id).and_then(Socket::connection_mut) {
             let whole = takes_bursts(self.gso, connection);
             let next = if whole { Connection::poll_burst } else { Connection::poll_transmit };
             while let Some(packet) = next(connection, now) {
@@ -26,7 +25,7 @@ impl Host {
     /// (`tcp_push_one`).
     pub(super) fn pump_one(&mut self, id: usize) {
         let now = self.now;
-        if let Some(connection) = self.sockets.get_mut(id).and_then(Option::as_mut).and_then(Socket::connection_mut) {
+        if let Some(connection) = self.sockets.get_mut(&id).and_then(Socket::connection_mut) {
             let whole = takes_bursts(self.gso, connection);
             let next = if whole { Connection::poll_burst } else { Connection::poll_transmit };
             connection.set_eager(true);
@@ -56,7 +55,7 @@ impl Host {
         let segments = info.cwnd.as_u64() / info.smss.as_u64().max(1);
         let (mss, room_in_window) = (info.smss.as_u64(), info.inflight < info.cwnd);
         let failure = match connection.failure() {
-            Some(failure) if state == State::Closed && socket.seen.state != State::Closed => Some(errno(failure)),
+            Some(failure) if state == State::Closed && socket.seen.state != State::Closed => Some(failure.into()),
             _ => None,
         };
         let before = core::mem::replace(&mut socket.seen, Seen { state, delivered, finished });
@@ -69,6 +68,11 @@ impl Host {
         if before.state != state && opens(before.state) && !opens(state) && state != State::Closed {
             socket.memory.expand(mss, segments);
             socket.chrono.data_received = now;
+            wake(0);
+        }
+        let told = socket.connection_mut().and_then(Connection::take_told_failure);
+        if let Some(failure) = told {
+            socket.error = Some(failure.into());
             wake(0);
         }
         if let Some(errno) = failure {
@@ -126,7 +130,7 @@ impl Host {
 
     /// Wakes the epoll instances that watch a socket; zero means any event.
     pub(super) fn wake(&mut self, id: usize, events: u32) {
-        for epoll in &mut self.epolls {
+        for epoll in self.epolls.values_mut() {
             epoll.wake(id, events);
         }
     }
@@ -140,25 +144,6 @@ impl Host {
 /// Whether a state is before the handshake's end.
 pub(super) fn opens(state: State) -> bool {
     matches!(state, State::SynSent | State::SynReceived | State::Listen)
-}
-
-/// The error number of a failure.
-fn errno(failure: Failure) -> Errno {
-    match failure {
-        Failure::Reset => Errno::ECONNRESET,
-        Failure::Refused => Errno::ECONNREFUSED,
-        Failure::BrokenPipe => Errno::EPIPE,
-        Failure::TimedOut => Errno::ETIMEDOUT,
-        Failure::HostUnreachable => Errno::EHOSTUNREACH,
-        Failure::NetworkUnreachable => Errno::ENETUNREACH,
-        Failure::ProtocolUnreachable => Errno::ENOPROTOOPT,
-        Failure::TooLong => Errno::EMSGSIZE,
-        Failure::SourceRoute => Errno::EOPNOTSUPP,
-        Failure::HostDown => Errno::EHOSTDOWN,
-        Failure::Isolated => Errno::ENONET,
-        Failure::Forbidden => Errno::EACCES,
-        Failure::Parameter => Errno::EPROTO,
-    }
 }
 
 impl Socket {

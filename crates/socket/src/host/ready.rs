@@ -58,8 +58,9 @@ impl Host {
         if size <= 0 {
             return Err(Errno::EINVAL);
         }
-        self.epolls.push(Epoll::default());
-        Ok(self.install(File::Epoll(self.epolls.len() - 1)))
+        let number = self.number_of_next();
+        self.epolls.insert(number, Epoll::default());
+        Ok(self.install(File::Epoll(number)))
     }
 
     /// `epoll_ctl(epfd, operation, fd, event)`.
@@ -81,7 +82,7 @@ impl Host {
         };
         let needed = || event.ok_or(Errno::EFAULT);
         let now = self.events_of(id);
-        let Some(instance) = self.epolls.get_mut(index) else { return Err(Errno::EBADF) };
+        let Some(instance) = self.epolls.get_mut(&index) else { return Err(Errno::EBADF) };
         match operation {
             epoll::ADD => {
                 let event = needed()?;
@@ -123,9 +124,9 @@ impl Host {
             Ok(index) => index,
             Err(errno) => return Some(Answer::error(errno)),
         };
-        let mut instance = core::mem::take(self.epolls.get_mut(index)?);
+        let mut instance = core::mem::take(self.epolls.get_mut(&index)?);
         let found = instance.take(maximum, |id| self.events_of(id));
-        *self.epolls.get_mut(index)? = instance;
+        *self.epolls.get_mut(&index)? = instance;
         let events: Vec<_> = found.into_iter().map(|(events, data)| EpollEvent { events, data }).collect();
         let count = events.len() as i64;
         (count > 0).then_some(Answer { value: Ok(count), detail: Detail::Events(events) })

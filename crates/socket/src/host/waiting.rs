@@ -1,7 +1,8 @@
 //! Calls that sleep: what they wait for, and when they return.
 
 use super::data::Sending;
-use super::{Answer, Event, Host, Progress, Receive, Ticket};
+use super::receive::Receiving;
+use super::{Answer, Event, Host, Progress, Ticket};
 use crate::errno::Errno;
 use narrows_units::{Duration, Instant};
 
@@ -11,7 +12,7 @@ pub(super) enum Call {
     Accept { fd: i32, flags: i32 },
     Connect { fd: i32 },
     Send(Sending),
-    Receive(Receive),
+    Receive(Receiving),
     Poll { entries: Vec<(i32, u32)> },
     EpollWait { fd: i32, maximum: usize },
 }
