@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = (
     "A first script: printf '%s\\n' '0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3' '+0 bind(3, ..., ...) = 0' "
-    "'+0 listen(3, 1) = 0' '+0 < S 0:0(0) win 65535 <mss 1460>' '+0 > S. 0:0(0) ack 1 <mss 1460>' > first.pkt "
-    "&& narrows packetdrill first.pkt\n\n"
+    "'+0 listen(3, 1) = 0' '+0 < S 0:0(0) win 65535 <mss 1460>' '+0 > S. 0:0(0) ack 1 <mss 1460>' > first.pkt\n\n"
+    "Example: narrows packetdrill first.pkt\n\n"
     "On this machine's kernel (root): narrows packetdrill --live first.pkt\n\n"
     "Both side by side, with a page: narrows packetdrill --both first.pkt -o first.md"
 )
