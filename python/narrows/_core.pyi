@@ -374,8 +374,10 @@ def places(text: str) -> list[tuple[list[str | int], int]]:
 def catalogue() -> str:
     """Return congestion controls, queues, schemes and PHYs with their parameters, as JSON."""
 
-def packetdrill(invocation: dict[str, Any], included: Callable[[str], str | None]) -> dict[str, Any]:
-    """Run a packetdrill script on Narrows' TCP in virtual time.
+def packetdrill(
+    invocation: dict[str, Any], included: Callable[[str], str | None], progress: Progress
+) -> dict[str, Any]:
+    """Run a packetdrill script on Narrows' TCP in virtual time; raises `Stopped` after `Progress.stop`.
 
     `invocation` has ``text``, ``path`` (its name in errors), ``options`` (name and value of those that hold where the
     script sets none), ``overrides`` (those that replace the script's) and ``symbols``. `included` returns the text of a
@@ -386,8 +388,8 @@ def packetdrill(invocation: dict[str, Any], included: Callable[[str], str | None
     ``packets`` (time in nanoseconds, whether it leaves the host, bytes).
     """
 
-def packetdrill_live(invocation: dict[str, Any], directory: str) -> dict[str, Any]:
-    """Run a packetdrill script on this machine's kernel; raises LiveError.
+def packetdrill_live(invocation: dict[str, Any], directory: str, progress: Progress) -> dict[str, Any]:
+    """Run a packetdrill script on this machine's kernel; raises LiveError, also after `Progress.stop`.
 
     As `packetdrill`; ``ended`` is also ``late`` if this machine was too slow. Command lines run in `directory`.
     """

@@ -208,7 +208,7 @@ mod linux {
         };
         let directory = path.parent().unwrap_or(Path::new("."));
         let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-        match on_kernel(&options, directory, |host| execute(&plan, host)) {
+        match on_kernel(&options, directory, &std::sync::Arc::default(), |host| execute(&plan, host)) {
             Ok(outcome) => report(&file, &outcome),
             Err(problem) => error(problem.to_string()),
         }
@@ -227,6 +227,7 @@ mod linux {
             Verdict::Differed(mismatch) if mismatch.what.starts_with("time of ") => ("late", mismatch.to_string()),
             Verdict::Differed(mismatch) => ("fail", mismatch.to_string()),
             Verdict::Unsupported { line, reason } => ("unsupported", format!("line {line}: {reason}")),
+            Verdict::Stopped { line } => ("error", format!("line {line}: stopped")),
             Verdict::Failed { line, reason } => ("error", format!("line {line}: {reason}")),
         };
         Report { word, reason, steps }

@@ -17,6 +17,7 @@ use narrows_wire::{Ip, TcpFlags, TcpOptions, TcpRepr, TcpView};
 use skips::skip;
 use std::net::IpAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 const PORT: u16 = 40_000;
 const PATIENCE: Duration = Duration::from_millis(2000);
@@ -34,7 +35,7 @@ fn on_host<T: Send>(ip_version: IpVersion, work: impl FnOnce(&mut KernelHost, &O
     let options = Options::new(ip_version);
     let directory = std::env::temp_dir().join(format!("narrows-packetdrill-{}-{:p}", std::process::id(), &options));
     std::fs::create_dir(&directory).unwrap();
-    let done = on_kernel(&options, &directory, |host| work(host, &options));
+    let done = on_kernel(&options, &directory, &Arc::default(), |host| work(host, &options));
     std::fs::remove_dir_all(&directory).unwrap();
     done.unwrap()
 }
@@ -274,6 +275,51 @@ fn nothing_outlives_the_host() {
     assert_eq!(running(), 0);
 }
 
+/// Stops a script 200 ms after its start; returns its verdict, and how long after the stop it ended.
+fn stop_in(script: &str) -> (Verdict, std::time::Duration) {
+    let script = parse("test.pkt", script, &std::collections::BTreeMap::new()).unwrap();
+    let options = Options::resolve("test.pkt", &script.options, &[]).unwrap();
+    let plan = Plan::new("test.pkt", &script, &options).unwrap();
+    let progress = Arc::new(narrows_fabric::Progress::default());
+    let stopper = Arc::clone(&progress);
+    let stopping = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        stopper.stop();
+        std::time::Instant::now()
+    });
+    let outcome = on_kernel(&options, Path::new("/"), &progress, |host| run(&plan, host)).unwrap();
+    (outcome.verdict, std::time::Instant::now().duration_since(stopping.join().unwrap()))
+}
+
+#[test]
+fn a_script_that_is_stopped_ends_at_once_and_leaves_nothing() {
+    if lacks_root() {
+        return;
+    }
+    const SIGN: &str = "7134";
+    let sleepers = || {
+        let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+        let names = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+        names.filter(|name| name.starts_with(b"sleep") && name.windows(4).any(|part| part == SIGN.as_bytes())).count()
+    };
+    let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+    let server = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n";
+    for (script, line) in [
+        (format!("{server}+200 < S 0:0(0) win 1000\n"), 4),
+        (format!("{server}* > S. 0:0(0) ack 1\n"), 4),
+        (format!("{server}+0...100 accept(3, ..., ...) = 4\n+100 < S 0:0(0) win 1000\n"), 5),
+        (format!("`sleep {SIGN}`\n{server}"), 0),
+        (format!("{server}+0 `sleep {SIGN} & sleep {SIGN}`\n"), 4),
+    ] {
+        let before = threads();
+        let (verdict, after) = stop_in(&script);
+        assert_eq!(verdict, Verdict::Stopped { line }, "{script}");
+        assert!(after < std::time::Duration::from_millis(900), "{after:?}: {script}");
+        assert_eq!(sleepers(), 0, "{script}");
+        assert!(threads() <= before + 1, "{} threads before, {} after: {script}", before, threads());
+    }
+}
+
 /// A server that sleeps in `accept`, sends three segments, and closes first.
 const SCRIPT: &str = "
 --tolerance_usecs=10000
@@ -303,7 +349,7 @@ fn run_script(text: &str, version: &str) -> (Outcome, Option<String>) {
     let script = parse("test.pkt", text.trim_start(), &std::collections::BTreeMap::new()).unwrap();
     let options = Options::resolve("test.pkt", &script.options, &[of_version]).unwrap();
     let plan = Plan::new("test.pkt", &script, &options).unwrap();
-    on_kernel(&options, Path::new("/"), |host| {
+    on_kernel(&options, Path::new("/"), &Arc::default(), |host| {
         let outcome = run(&plan, host);
         let late = host.latest() > options.tolerance;
         let doubt = match &outcome.verdict {

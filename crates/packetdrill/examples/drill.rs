@@ -87,6 +87,7 @@ fn show(name: &str, outcome: &Outcome, given: &Arguments) {
             println!("{name}:{}: {}: {}", mismatch.line, mismatch.what, fields.join("; "));
         }
         Verdict::Unsupported { line, reason } => println!("{name}:{line}: unsupported: {reason}"),
+        Verdict::Stopped { line } => println!("{name}:{line}: stopped"),
         Verdict::Failed { line, reason } => println!("{name}:{line}: failed: {reason}"),
     }
     if given.verbose {

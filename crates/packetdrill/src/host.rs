@@ -41,6 +41,14 @@ pub trait Host {
 
     /// Returns the state of a TCP socket, as `getsockopt(TCP_INFO)` has it.
     fn tcp_info(&mut self, fd: Fd) -> Result<TcpInfo, HostError>;
+
+    /// Returns whether somebody has asked the run to stop.
+    ///
+    /// The executor asks before each wait and each command. A host whose methods sleep in real time asks at least every
+    /// 100 ms while it sleeps, and returns [`HostError::Stopped`].
+    fn stopped(&self) -> bool {
+        false
+    }
 }
 
 /// A file descriptor by the host's own numbering. The executor maps the script's numbers to these.
@@ -114,6 +122,9 @@ pub enum HostError {
         /// Why it is not available, and what would be.
         reason: String,
     },
+    /// The run was asked to stop ([`Host::stopped`]).
+    #[error("the run was stopped before its end")]
+    Stopped,
     /// The host itself failed: a device, a namespace, a thread.
     #[error("{0}")]
     Failed(String),

@@ -1,8 +1,9 @@
 //! Packetdrill scripts for Python: conversion only.
 
-use crate::PyResultOf;
 use crate::host::live_error;
+use crate::{PyProgress, PyResultOf, run_error};
 use narrows_fabric::{PcapFailure, PcapFile};
+use narrows_live::LiveError;
 use narrows_live::packetdrill as live;
 use narrows_packetdrill::host::TcpInfo;
 use narrows_packetdrill::notation;
@@ -10,12 +11,14 @@ use narrows_packetdrill::options::{IpVersion, Options};
 use narrows_packetdrill::run::{Mismatch, Outcome, Plan, Verdict, run};
 use narrows_packetdrill::simulated::Simulated;
 use narrows_packetdrill::syntax::{Direction, ScriptError, ScriptOption, parse, parse_options};
+use narrows_sim::RunError;
 use narrows_units::{Duration, Instant};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Names and values of options, without the dashes.
 type Given = Vec<(String, String)>;
@@ -57,49 +60,62 @@ impl Invocation {
     }
 }
 
-/// Run a script on Narrows' TCP in virtual time.
+/// Run a script on Narrows' TCP in virtual time; raises `Stopped` after `progress.stop()`.
 ///
 /// `included` returns the text of a file that a command line of the script names, or `None`; an error counts as no
-/// file.
+/// file. It is called on this thread, and the interpreter's lock is held for these calls alone.
 #[pyfunction]
 pub(crate) fn packetdrill<'py>(
     py: Python<'py>,
     invocation: Invocation,
     included: Py<PyAny>,
+    progress: &PyProgress,
 ) -> PyResultOf<Bound<'py, PyDict>> {
     let ready = match invocation.ready() {
         Ok(ready) => ready,
         Err(error) => return invalid(py, &error),
     };
     let helpers = |name: &str| {
-        let text = included.call1(py, (name,)).and_then(|text| text.extract::<Option<String>>(py));
-        text.unwrap_or_default()
+        Python::attach(|py| {
+            let text = included.call1(py, (name,)).and_then(|text| text.extract::<Option<String>>(py));
+            text.unwrap_or_default()
+        })
     };
-    let mut host = Simulated::new(&ready.options, Box::new(helpers));
-    let outcome = run(&ready.plan, &mut host);
-    drop(host);
-    py.check_signals()?;
+    let progress = &progress.0;
+    let outcome = py.detach(|| {
+        let mut host = Simulated::new(&ready.options, Box::new(helpers)).until(Box::new(|| progress.stopped()));
+        run(&ready.plan, &mut host)
+    });
+    if matches!(outcome.verdict, Verdict::Stopped { .. }) {
+        return Err(run_error(RunError::Stopped));
+    }
     told(py, &outcome, false)
 }
 
-/// Run a script on this machine's kernel, its command lines in `directory`; raises `LiveError`.
+/// Run a script on this machine's kernel, its command lines in `directory`; raises `LiveError`, also after
+/// `progress.stop()`.
 #[pyfunction]
 pub(crate) fn packetdrill_live<'py>(
     py: Python<'py>,
     invocation: Invocation,
     directory: PathBuf,
+    progress: &PyProgress,
 ) -> PyResultOf<Bound<'py, PyDict>> {
     let ready = match invocation.ready() {
         Ok(ready) => ready,
         Err(error) => return invalid(py, &error),
     };
+    let progress = &progress.0;
     let work = || {
-        live::on_kernel(&ready.options, &directory, |host| {
+        live::on_kernel(&ready.options, &directory, progress, |host| {
             let outcome = run(&ready.plan, host);
             (outcome, host.latest())
         })
     };
     let (outcome, latest) = py.detach(work).map_err(|error| live_error(py, &error))?;
+    if matches!(outcome.verdict, Verdict::Stopped { .. }) {
+        return Err(live_error(py, &LiveError::Stopped));
+    }
     let late = latest > ready.options.tolerance;
     told(py, &outcome, late)
 }
@@ -130,6 +146,12 @@ fn told<'py>(py: Python<'py>, outcome: &Outcome, late: bool) -> PyResultOf<Bound
             made.set_item("ended", "refused")?;
             made.set_item("line", line)?;
             made.set_item("why", reason)?;
+        }
+        // Callers raise before.
+        Verdict::Stopped { line } => {
+            made.set_item("ended", "refused")?;
+            made.set_item("line", line)?;
+            made.set_item("why", "the run was stopped")?;
         }
         Verdict::Failed { line, reason } => {
             made.set_item("ended", if late { "late" } else { "mismatch" })?;
@@ -203,5 +225,6 @@ pub(crate) fn packetdrill_capture(path: PathBuf, packets: Vec<(u64, bool, Vec<u8
 #[pyfunction]
 pub(crate) fn packetdrill_check(py: Python<'_>) -> PyResultOf<()> {
     let options = Options::new(IpVersion::V4);
-    py.detach(|| live::on_kernel(&options, &std::env::temp_dir(), |_| ())).map_err(|error| live_error(py, &error))
+    py.detach(|| live::on_kernel(&options, &std::env::temp_dir(), &Arc::default(), |_| ()))
+        .map_err(|error| live_error(py, &error))
 }

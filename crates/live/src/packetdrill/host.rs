@@ -7,8 +7,9 @@ use super::shell::Shell;
 use super::workers::{Begun, Workers, schedule};
 use super::{clock, info, place};
 use crate::LiveError;
+use narrows_fabric::Progress;
 use narrows_packetdrill::call::{CallResult, Data, Errno, Output, SystemCall};
-use narrows_packetdrill::host::{Fd, Happening, Host, HostError, Progress, ShellResult, TcpInfo, Ticket};
+use narrows_packetdrill::host::{self, Fd, Happening, Host, HostError, ShellResult, TcpInfo, Ticket};
 use narrows_packetdrill::options::Options;
 use narrows_units::{Duration, Instant};
 use std::collections::{BTreeSet, VecDeque};
@@ -24,8 +25,12 @@ const SPIN: Duration = Duration::from_micros(100);
 /// Longest script. A script that waits longer holds its thread for as long, whatever else is to be done.
 const LONGEST: Duration = Duration::from_secs(300);
 
+/// Longest sleep of the host before it looks whether the run was stopped.
+pub(super) const SLICE: std::time::Duration = std::time::Duration::from_millis(100);
+
 /// Runs `work` with a host on this machine's kernel, on a thread of its own. The host's device has the addresses of the
-/// options, and its commands run in `directory`.
+/// options, and its commands run in `directory`. After [`stop`](narrows_fabric::Progress::stop) of `progress`, the
+/// host's methods return [`HostError::Stopped`].
 ///
 /// # Errors
 /// [`LiveError::Unavailable`] without root, network namespaces or TUN devices; [`LiveError::Unsupported`] for
@@ -33,12 +38,13 @@ const LONGEST: Duration = Duration::from_secs(300);
 pub fn on_kernel<T: Send>(
     options: &Options,
     directory: &Path,
+    progress: &Arc<Progress>,
     work: impl FnOnce(&mut KernelHost) -> T + Send,
 ) -> Result<T, LiveError> {
     std::thread::scope(|threads| {
         let thread = std::thread::Builder::new().name("packetdrill".to_owned()).spawn_scoped(threads, || {
             place::enter(directory)?;
-            let mut host = KernelHost::new(options)?;
+            let mut host = KernelHost::new(options, Arc::clone(progress))?;
             Ok(work(&mut host))
         });
         let thread = thread.map_err(|error| LiveError::failed("start a thread", error))?;
@@ -60,11 +66,12 @@ pub struct KernelHost {
     /// When the script began, or the host, if it has not.
     begun: Instant,
     latest: Duration,
+    progress: Arc<Progress>,
 }
 
 impl KernelHost {
     /// Makes the host in the namespaces of the current thread.
-    fn new(options: &Options) -> Result<Self, LiveError> {
+    fn new(options: &Options, progress: Arc<Progress>) -> Result<Self, LiveError> {
         if let Some(speed) = options.speed {
             return Err(LiveError::Unsupported {
                 field: "--speed".to_owned(),
@@ -89,6 +96,7 @@ impl KernelHost {
             open: BTreeSet::new(),
             begun: clock::now(),
             latest: Duration::ZERO,
+            progress,
         })
     }
 
@@ -123,14 +131,14 @@ impl KernelHost {
         Ok(())
     }
 
-    /// Waits for something to happen, at most until `until`.
+    /// Waits for something to happen, at most until `until` and no longer than [`SLICE`].
     fn wait(&mut self, until: Instant) {
         let left = until.since(clock::now());
         if left <= SPIN {
             std::hint::spin_loop();
             return;
         }
-        let left = left.as_nanos() - SPIN.as_nanos();
+        let left = (left.as_nanos() - SPIN.as_nanos()).min(SLICE.as_nanos() as u64);
         let time = libc::timespec { tv_sec: (left / 1_000_000_000) as _, tv_nsec: (left % 1_000_000_000) as _ };
         let [tap, tun] = self.device.files();
         let mut files = [tap, tun, self.workers.news()].map(|file| libc::pollfd {
@@ -209,6 +217,9 @@ impl Host for KernelHost {
                 self.latest = self.latest.max(clock::now().since(until));
                 return Ok(None);
             }
+            if self.stopped() {
+                return Err(HostError::Stopped);
+            }
             self.wait(until);
         }
     }
@@ -217,24 +228,24 @@ impl Host for KernelHost {
         self.device.inject(packet).map_err(|error| HostError::Failed(format!("cannot inject a packet: {error}")))
     }
 
-    fn call(&mut self, call: &SystemCall) -> Result<Progress, HostError> {
+    fn call(&mut self, call: &SystemCall) -> Result<host::Progress, HostError> {
         if let Some(error) = self.strange_file(call) {
-            return Ok(Progress::Done(error));
+            return Ok(host::Progress::Done(error));
         }
         let result = if may_sleep(call) {
-            match self.workers.begin(call.clone())? {
+            match self.workers.begin(call.clone(), &self.progress)? {
                 Begun::Returned(result) => result,
-                Begun::Sleeps(number) => return Ok(Progress::Blocked(Ticket(number))),
+                Begun::Sleeps(number) => return Ok(host::Progress::Blocked(Ticket(number))),
             }
         } else {
             calls::make(call, &self.kept)
         };
         self.note(call, &result);
-        Ok(Progress::Done(result))
+        Ok(host::Progress::Done(result))
     }
 
     fn shell(&mut self, command: &str) -> Result<ShellResult, HostError> {
-        let result = self.shell.run(command)?;
+        let result = self.shell.run(command, &self.progress)?;
         self.congestion.refresh()?;
         Ok(result)
     }
@@ -244,6 +255,10 @@ impl Host for KernelHost {
             return Err(HostError::Failed(format!("TCP_INFO: file {} is not open", fd.0)));
         }
         info::read(fd.0).map_err(|error| HostError::Failed(format!("TCP_INFO: {error}")))
+    }
+
+    fn stopped(&self) -> bool {
+        self.progress.stopped()
     }
 }
 

@@ -5,7 +5,9 @@
 //! commands left running, and the kernel kills it when the thread that started it ends. Commands see its identifier, 1,
 //! as `$PPID`, and as `PACKETDRILL_PID`: helper scripts keep files under it (`/tmp/sysctl_restore_${PPID}.sh`).
 
+use super::host::SLICE;
 use crate::LiveError;
+use narrows_fabric::Progress;
 use narrows_packetdrill::host::{HostError, ShellResult};
 use nix::poll::{PollFd, PollFlags, PollTimeout};
 use nix::sched::{CloneFlags, unshare};
@@ -69,15 +71,15 @@ impl Shell {
         Ok(Self { input, output, end: Some(end), keeper: Some(keeper) })
     }
 
-    /// Runs a command line and waits for its end.
-    pub(super) fn run(&mut self, command: &str) -> Result<ShellResult, HostError> {
+    /// Runs a command line and waits for its end, or until the run is stopped.
+    pub(super) fn run(&mut self, command: &str, progress: &Progress) -> Result<ShellResult, HostError> {
         let gone = |what: &str| HostError::Failed(format!("the shell of the script has ended {what} `{command}`"));
         let quoted = command.replace('\'', r"'\''");
         let shell = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
         let line = format!("{shell} -c '{quoted}' </dev/null; printf '\\n{MARK}%d\\n' $?\n");
         let input = self.input.as_mut().ok_or_else(|| gone("before"))?;
         input.write_all(line.as_bytes()).map_err(|_| gone("before"))?;
-        let (status, output) = self.result(command)?.ok_or_else(|| gone("at"))?;
+        let (status, output) = self.result(command, progress)?.ok_or_else(|| gone("at"))?;
         if let Some(error) = missing(command, &output).or_else(|| refused(command, &output)) {
             return Err(error);
         }
@@ -85,11 +87,11 @@ impl Shell {
     }
 
     /// Reads output until the line with the command's status; `None` if the shell ends before.
-    fn result(&mut self, command: &str) -> Result<Option<(i32, String)>, HostError> {
+    fn result(&mut self, command: &str, progress: &Progress) -> Result<Option<(i32, String)>, HostError> {
         let until = Instant::now() + PATIENCE;
         let mut output = Vec::new();
         let mut buffer = [0; 4096];
-        loop {
+        while !progress.stopped() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(HostError::Failed(format!(
@@ -98,7 +100,7 @@ impl Shell {
                 )));
             }
             let mut files = [PollFd::new(self.output.as_fd(), PollFlags::POLLIN)];
-            let timeout = PollTimeout::try_from(left.as_millis() as i32 + 1).unwrap_or(PollTimeout::MAX);
+            let timeout = PollTimeout::try_from(left.min(SLICE).as_millis() as i32 + 1).unwrap_or(PollTimeout::MAX);
             if nix::poll::poll(&mut files, timeout).unwrap_or(0) == 0 {
                 continue;
             }
@@ -115,6 +117,7 @@ impl Shell {
                 return Ok(Some(found));
             }
         }
+        Err(HostError::Stopped)
     }
 }
 

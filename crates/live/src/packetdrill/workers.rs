@@ -5,6 +5,7 @@
 
 use super::calls::{self, Kept};
 use super::clock;
+use narrows_fabric::Progress;
 use narrows_packetdrill::call::{CallResult, SystemCall};
 use narrows_packetdrill::host::HostError;
 use narrows_units::Instant;
@@ -90,8 +91,8 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Begins a call, and waits until it has returned or sleeps.
-    pub(super) fn begin(&mut self, call: SystemCall) -> Result<Begun, HostError> {
+    /// Begins a call, and waits until it has returned or sleeps, or the run is stopped.
+    pub(super) fn begin(&mut self, call: SystemCall, progress: &Progress) -> Result<Begun, HostError> {
         let index = self.idle()?;
         let number = self.next;
         self.next += 1;
@@ -102,7 +103,7 @@ impl Workers {
             .send((number, call))
             .map_err(|_| HostError::Failed("a thread for system calls ended".to_owned()))?;
         let state = Arc::clone(&worker.state);
-        loop {
+        while !progress.stopped() {
             for _ in 0..LOOKS {
                 if let Some(returned) = self.collect(Some(number)) {
                     return Ok(Begun::Returned(returned.result));
@@ -119,6 +120,7 @@ impl Workers {
                 });
             }
         }
+        Err(HostError::Stopped)
     }
 
     /// Returns a call that has returned, if there is one: the first, or the one with a number.

@@ -42,7 +42,7 @@ impl From<HostError> for Stop {
     }
 }
 
-/// Runs a script against a host.
+/// Runs a script against a host, until its end, the first difference, or [`Host::stopped`].
 pub fn run(plan: &Plan, host: &mut dyn Host) -> Outcome {
     let mut executor = Executor::new(plan, host);
     let stopped = executor.init().and_then(|()| executor.events());
@@ -226,6 +226,7 @@ impl<'a> Executor<'a> {
 
     /// Lets time pass until something happens.
     pub(super) fn advance(&mut self, until: Instant) -> Result<Option<Happening>, Stop> {
+        self.heed()?;
         let happening = self.host.advance(until)?;
         if happening.is_none() {
             return Ok(None);
@@ -236,6 +237,11 @@ impl<'a> Executor<'a> {
             return Err(Stop::Host(HostError::Failed("the host sends without end".to_owned())));
         }
         Ok(happening)
+    }
+
+    /// Ends the run if somebody has asked for it.
+    fn heed(&self) -> Result<(), Stop> {
+        if self.host.stopped() { Err(HostError::Stopped.into()) } else { Ok(()) }
     }
 
     /// Takes note of a packet or a return.
@@ -325,6 +331,7 @@ impl<'a> Executor<'a> {
     // Commands and code
 
     fn command(&mut self, command: &str) -> Result<(), Stop> {
+        self.heed()?;
         let result = self.host.shell(command)?;
         let at = self.elapsed();
         let shown = command.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -356,12 +363,17 @@ impl<'a> Executor<'a> {
             Stop::Host(error @ HostError::Unsupported { .. }) => {
                 Verdict::Unsupported { line: self.line, reason: error.to_string() }
             }
+            Stop::Host(HostError::Stopped) => Verdict::Stopped { line: self.line },
             Stop::Host(HostError::Failed(reason)) | Stop::Script(reason) => Verdict::Failed { line: self.line, reason },
         }
     }
 
-    /// Runs the cleanup command, closes files and resets connections, so that nothing of the run stays in the host.
+    /// Runs the cleanup command, closes files and resets connections, so that nothing of the run stays in the host. A
+    /// run that was stopped leaves this to the host, which ends at once.
     fn clean_up(&mut self, verdict: Verdict) -> Verdict {
+        if matches!(verdict, Verdict::Stopped { .. }) {
+            return verdict;
+        }
         let mut verdict = verdict;
         if let Some(command) = self.plan.cleanup.as_ref().filter(|_| self.initialised)
             && let Err(stop) = self.command(command)

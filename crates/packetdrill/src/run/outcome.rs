@@ -35,6 +35,11 @@ pub enum Verdict {
         /// The feature and the reason.
         reason: String,
     },
+    /// The run was asked to stop, so there is no verdict.
+    Stopped {
+        /// The line reached.
+        line: u32,
+    },
     /// The run could not go on: the host failed, or the script is contradictory at run time.
     Failed {
         /// The line reached.

@@ -25,10 +25,12 @@ use std::net::IpAddr;
 /// The time at which a host begins. Not zero, so that what is said to be long ago is in the past.
 const START: Instant = Instant::from_nanos(1_000_000_000_000);
 
-/// Reads a helper script that a command line names, as the script writes it: `../common/defaults.sh`. `None` if
-/// there is
-/// no such file.
+/// Reads a helper script that a command line names, as the script writes it: `../common/defaults.sh`. `None` if there
+/// is no such file.
 pub type Helpers<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
+
+/// Returns whether somebody has asked the run to stop.
+pub type Stopped<'a> = Box<dyn Fn() -> bool + 'a>;
 
 /// A simulated host.
 pub struct Simulated<'a> {
@@ -42,6 +44,7 @@ pub struct Simulated<'a> {
     open: BTreeMap<i32, (String, u64)>,
     /// Counters when `nstat` ran last.
     counted: BTreeMap<&'static str, u64>,
+    stopped: Stopped<'a>,
 }
 
 impl fmt::Debug for Simulated<'_> {
@@ -66,7 +69,14 @@ impl<'a> Simulated<'a> {
             files: BTreeMap::new(),
             open: BTreeMap::new(),
             counted: BTreeMap::new(),
+            stopped: Box::new(|| false),
         }
+    }
+
+    /// The same host, which the caller can stop: a run ends soon after `stopped` returns true.
+    #[must_use]
+    pub fn until(self, stopped: Stopped<'a>) -> Self {
+        Self { stopped, ..self }
     }
 }
 
@@ -105,5 +115,9 @@ impl Host for Simulated<'_> {
             .tcp_info(fd.0)
             .map(|info| TcpInfo(info.0))
             .map_err(|errno| HostError::Failed(format!("getsockopt(TCP_INFO) of file {}: {errno}", fd.0)))
+    }
+
+    fn stopped(&self) -> bool {
+        (self.stopped)()
     }
 }

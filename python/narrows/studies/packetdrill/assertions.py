@@ -97,6 +97,7 @@ class Evaluator:
         self._limit_s = limit_s
         self._process: subprocess.Popen[str] | None = None
         self._one_at_a_time = threading.Lock()
+        self._stopped = False
 
     def __enter__(self) -> Self:
         """Return the evaluator; nothing is started yet."""
@@ -136,6 +137,13 @@ class Evaluator:
         with self._one_at_a_time:
             return self._verdict(pieces)
 
+    def stop(self) -> None:
+        """End the process, and start no other: verdicts that others wait for come at once and mean nothing."""
+        self._stopped = True
+        process = self._process
+        if process is not None:
+            process.kill()
+
     def _verdict(self, pieces: Sequence[Piece]) -> Verdict:
         asked = {"constants": dict(CONSTANTS), "pieces": [{"code": p.code, "values": dict(p.values)} for p in pieces]}
         line, late = self._ask(json.dumps(asked))
@@ -161,6 +169,8 @@ class Evaluator:
     def _ask(self, request: str) -> tuple[str, bool]:
         """Return the answer to a request, empty if there is none, and whether the time limit ended it."""
         process = self._started()
+        if self._stopped:  # `stop` sets the flag before it looks for the process, so one of the two sees the other
+            process.kill()
         if process.stdin is None or process.stdout is None:  # never: both are pipes
             return "", False
         late = threading.Event()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows import _core
+from narrows.base import interruption
 from narrows.base.errors import InputError, LiveError
 from narrows.studies.packetdrill.assertions import Evaluator, Piece
 from narrows.studies.packetdrill.outcome import Difference, Outcome, Report, Result, Step
@@ -27,6 +28,9 @@ AGAIN: Final = 3
 
 Real time decides much of a live run: the kernel's own timers run late on a busy machine, which the runner cannot see.
 """
+
+_CHECK_S: Final = 0.1
+"""How often a signal to end is looked for, s."""
 
 _BRIEF: Final = 120
 """Most characters of code in a message."""
@@ -79,19 +83,22 @@ def run(
         If scripts cannot run live here.
     InterpreterError
         If assertions cannot be evaluated here.
+    KeyboardInterrupt
+        On a signal to end. Scripts that run are stopped first, and leave nothing behind.
     """
     _check(versions, stack, tolerance_usecs)
     given = list((defines or {}).items())
     extra = [] if tolerance_usecs is None else [("tolerance_usecs", str(tolerance_usecs))]
     if "live" in worlds:
         _check_live()
+    progress = _core.Progress()
     with Evaluator() as evaluator, ThreadPoolExecutor(max_workers=max(1, jobs)) as pool:
 
         def outcome(script: Script) -> Outcome:
             return Outcome(
                 script,
                 tuple(
-                    _tried(evaluator, script, world, version, extra, dict(given))
+                    _tried(evaluator, progress, script, world, version, extra, dict(given))
                     for world in worlds
                     for version in script.versions(versions)
                 ),
@@ -103,6 +110,8 @@ def run(
             for suite, futures in pending:
                 outcomes = []
                 for future in futures:
+                    while not wait([future], _CHECK_S).done:
+                        interruption.check()
                     one = future.result()
                     outcomes.append(one)
                     if done is not None:
@@ -110,6 +119,8 @@ def run(
                 made.append((suite, tuple(outcomes)))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            progress.stop()
+            evaluator.stop()
             raise
     kernel = os.uname().release if "live" in worlds else None
     return Report(tuple(made), tuple(worlds), stack, kernel)
@@ -134,6 +145,7 @@ def _check_live() -> None:
 
 def _tried(
     evaluator: Evaluator,
+    progress: _core.Progress,
     script: Script,
     world: World,
     version: IpVersion,
@@ -141,15 +153,16 @@ def _tried(
     defines: dict[str, str],
 ) -> Result:
     """Run and judge one variant in one world; live up to `AGAIN` times, until it matches."""
-    result = _judged(evaluator, *_raw(script, world, version, extra, defines))
+    result = _judged(evaluator, *_raw(progress, script, world, version, extra, defines))
     for _ in range(1, AGAIN if world == "live" else 1):
         if result.ended not in {"mismatch", "late"}:
             break
-        result = _judged(evaluator, *_raw(script, world, version, extra, defines))
+        result = _judged(evaluator, *_raw(progress, script, world, version, extra, defines))
     return result
 
 
 def _raw(
+    progress: _core.Progress,
     script: Script,
     world: World,
     version: IpVersion,
@@ -167,9 +180,9 @@ def _raw(
         "symbols": symbols,
     }
     if world == "simulated":
-        return _read(_core.packetdrill(asked, lambda name: _included(folder, name)), world, version)
+        return _read(_core.packetdrill(asked, lambda name: _included(folder, name), progress), world, version)
     try:
-        made = _core.packetdrill_live(asked, os.fspath(folder.resolve()))
+        made = _core.packetdrill_live(asked, os.fspath(folder.resolve()), progress)
     except _core.LiveError as error:
         told = LiveError.from_core(error)
         if told.kind in {"unavailable", "stopped"}:

@@ -51,6 +51,8 @@ pub(super) struct Fake {
     pub(super) remote_isn: u32,
     /// The host sends a packet whenever time passes, without time passing.
     pub(super) is_endless: bool,
+    /// When somebody asks the run to stop.
+    pub(super) stop: Option<Instant>,
 }
 
 impl Fake {
@@ -69,6 +71,7 @@ impl Fake {
             path: Path { source: local.parse().unwrap(), destination: remote.parse().unwrap() },
             remote_isn: 0,
             is_endless: false,
+            stop: None,
         }
     }
 
@@ -87,6 +90,16 @@ impl Fake {
         }
     }
 
+    /// Waits while nothing happens, as a host in real time does: the wait ends early when the run is stopped.
+    fn idle(&mut self, until: Instant) -> Result<Option<Happening>, HostError> {
+        if let Some(stop) = self.stop.filter(|stop| *stop < until) {
+            self.clock = self.clock.max(stop);
+            return Err(HostError::Stopped);
+        }
+        self.clock = self.clock.max(until);
+        Ok(None)
+    }
+
     fn come(&mut self, at: Instant, happening: Happening) {
         self.number += 1;
         self.coming.insert((at, self.number), happening);
@@ -103,13 +116,11 @@ impl Host for Fake {
             self.send(vec![Reply(Duration::ZERO, TcpHeader { flags: TcpFlags::ACK, ..TcpHeader::default() })]);
         }
         let Some((key, _)) = self.coming.first_key_value() else {
-            self.clock = self.clock.max(until);
-            return Ok(None);
+            return self.idle(until);
         };
         let key = *key;
         if key.0 > until {
-            self.clock = self.clock.max(until);
-            return Ok(None);
+            return self.idle(until);
         }
         self.clock = self.clock.max(key.0);
         Ok(self.coming.remove(&key))
@@ -155,5 +166,9 @@ impl Host for Fake {
 
     fn tcp_info(&mut self, _: Fd) -> Result<TcpInfo, HostError> {
         Ok(TcpInfo(vec![("tcpi_snd_cwnd", 10)]))
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| self.clock >= stop)
     }
 }

@@ -4,6 +4,7 @@ mod calls;
 mod chaos;
 mod fake;
 mod packets;
+mod stop;
 mod times;
 
 use super::{Mismatch, Outcome, Plan, Verdict, run};
