@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -104,6 +105,18 @@ def test_paths_without_scripts_are_refused(tmp_path: Path) -> None:
     (tmp_path / "bytes.pkt").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="UTF-8"):
         find([tmp_path])
+    with pytest.raises(InputError, match="neither a regular file nor a pipe"):
+        find(["/dev/zero"])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every directory")
+def test_directories_that_cannot_be_read_are_not_left_out(script: Path, tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir(mode=0)
+    with pytest.raises(InputError, match=f"{inner}: cannot be read"):
+        find([tmp_path])
+    with pytest.raises(InputError, match="cannot be read"):
+        find([inner / script.name])
 
 
 def test_variants_follow_name_and_option(tmp_path: Path) -> None:
@@ -157,5 +170,7 @@ def test_a_page_replaces_no_other_file(script: Path, tmp_path: Path) -> None:
     assert "| scripts |" in page.read_text()
     assert narrows(str(script), "-o", str(page)).exit_code == 0, "its own page"
     page.write_text("mine\n")
-    assert narrows(str(script), "-o", str(page)).exit_code == 2
+    refused = narrows(str(script), "-o", str(page))
+    assert refused.exit_code == 2
+    assert "a page of `narrows packetdrill`" in refused.output
     assert page.read_text() == "mine\n"

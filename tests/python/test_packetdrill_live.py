@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -53,3 +59,42 @@ def test_both_worlds_are_shown_side_by_side() -> None:
     head = next(line for line in made.output.splitlines() if line.lstrip().startswith("script"))
     assert head.split() == ["script", "simulated", "live"]
     assert "live: 1 of 1 scripts match" in made.output
+
+
+def has_namespace(process: int) -> bool:
+    """Return whether a thread of a process is in a network namespace other than ours."""
+    ours = os.readlink("/proc/self/ns/net")
+    threads = Path(f"/proc/{process}/task")
+    with suppress(OSError):
+        return any(os.readlink(thread / "ns" / "net") != ours for thread in threads.iterdir())
+    return False
+
+
+@pytest.mark.parametrize("world", ["--live", "--both"])
+def test_ctrl_c_ends_a_live_script_within_a_second(world: str, tmp_path: Path) -> None:
+    script, output = tmp_path / "long.pkt", tmp_path / "out"
+    script.write_text(
+        "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n"
+        "+200 < S 0:0(0) win 1000\n"
+    )
+    narrows = [sys.executable, "-c", "from narrows.cli import main; main()", "packetdrill"]
+    # The process that started the tests may ignore signals (nohup does), and children would inherit that.
+    command = ["env", "--default-signal", *narrows, world, str(script), "-o", str(output)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            # The check that comes first has a namespace for a moment.
+            until, seen = time.monotonic() + 60, 0
+            while seen < 10:
+                assert time.monotonic() < until, "the script never began"
+                seen = seen + 1 if has_namespace(process.pid) else 0
+                time.sleep(0.1)
+            process.send_signal(signal.SIGINT)
+            began = time.monotonic()
+            said, _ = process.communicate(timeout=60)
+            took = time.monotonic() - began
+        finally:
+            process.kill()
+    assert process.returncode == 130, said
+    assert "interrupted" in said
+    assert took < 1.5, "a second, and the end of the process"
+    assert not output.exists()

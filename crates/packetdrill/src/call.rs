@@ -9,6 +9,12 @@
 use crate::host::Fd;
 use std::net::SocketAddr;
 
+/// Control messages and events of epoll are those of the socket host. The data of a control message is in the machine's
+/// byte order: an `int`, `struct scm_timestamping` (three `timespec` of two 8-byte integers), or `struct
+/// sock_extended_err` (16 bytes, followed by an address of 16 bytes in IPv4 and 28 in IPv6). Timestamps are by the host's
+/// own clock ([`crate::host::Host::now`]).
+pub use narrows_socket::{Control, EpollEvent};
+
 /// A system call with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SystemCall {
@@ -267,28 +273,6 @@ impl Room {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-}
-
-/// A control message (`struct cmsghdr` and its data).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Control {
-    /// `SOL_SOCKET`, `SOL_IP` ..
-    pub level: i32,
-    /// `SCM_TIMESTAMPING`, `IP_RECVERR`, `TCP_CM_INQ` ..
-    pub kind: i32,
-    /// The data as Linux lays it out, in the machine's byte order: an `int`, `struct scm_timestamping` (three
-    /// `timespec` of two 8-byte integers), or `struct sock_extended_err` (16 bytes, followed by an address of 16 bytes
-    /// in IPv4 and 28 in IPv6). Timestamps are by the host's own clock ([`crate::host::Host::now`]).
-    pub data: Vec<u8>,
-}
-
-/// A `struct epoll_event`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EpollEvent {
-    /// `EPOLLIN`, `EPOLLET` ..
-    pub events: u32,
-    /// The caller's data, which `epoll_wait` returns unchanged.
-    pub data: u64,
 }
 
 /// What a system call returned.

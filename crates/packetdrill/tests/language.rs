@@ -225,7 +225,7 @@ fn large_scripts_are_refused() {
     let long = format!("0 `{}`", "a".repeat(1 << 20));
     assert!(message(&long).starts_with("t.pkt: the script has 1048580 bytes; at most 1048576 are allowed"));
     let deep = format!("0 read({}1{}) = 0", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
-    assert_eq!(message(&deep), "t.pkt: brackets nest deeper than 32 levels");
+    assert_eq!(message(&deep), "t.pkt:1: brackets nest deeper than 32 levels");
     let very_deep = format!("0 read({}", "[".repeat(500_000));
     assert!(message(&very_deep).contains("nest deeper"));
 }

@@ -115,6 +115,59 @@ fn counters_and_listeners_are_shown_to_commands() {
     assert!(matches!(outcome.verdict, Verdict::Differed(_)), "grep finds nothing");
 }
 
+/// Values of a field of `tcp_info` at each piece of code.
+fn seen(outcome: &Outcome, field: &str) -> Vec<u64> {
+    assert_eq!(outcome.verdict, Verdict::Matched, "{:#?}", outcome.steps);
+    outcome.code.iter().map(|code| code.info.as_ref().and_then(|info| info.get(field)).unwrap()).collect()
+}
+
+/// `tcp_may_raise_cwnd` of Linux: once reordering went beyond DupThresh, data that arrives out of order counts too.
+/// Linux 6.18 has the same values.
+#[test]
+fn the_window_grows_by_sacks_once_reordering_was_seen() {
+    let outcome = drill(&format!(
+        "{ACCEPTED}
+   +0 write(4, ..., 10000) = 10000
+   +0 > P. 1:10001(10000) ack 1
+ +.02 < . 1:1(0) ack 1 win 257 <sack 9001:10001,nop,nop>
+   +0 %{{ }}%
+   +0 < . 1:1(0) ack 1 win 257 <sack 3001:4001 9001:10001,nop,nop>
+   +0 %{{ }}%
+   +0 < . 1:1(0) ack 10001 win 257
+   +0 %{{ }}%
+"
+    ));
+    assert_eq!(seen(&outcome, "tcpi_reordering"), [3, 7, 10]);
+    assert_eq!(seen(&outcome, "tcpi_snd_cwnd"), [10, 11, 19]);
+}
+
+/// `__tcp_ack_snd_check` of Linux looks at the window before it asks for quick ACKs, and a window that half of the
+/// memory is too small for ends them. Linux 6.18 waits as well.
+#[test]
+fn a_segment_that_fills_the_buffer_is_not_acknowledged_at_once() {
+    let text = |length: u32| {
+        format!(
+            "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+   +0 setsockopt(3, SOL_SOCKET, SO_RCVBUF, [20000], 4) = 0
+   +0 bind(3, ..., ...) = 0
+   +0 listen(3, 1) = 0
+   +0 < S 0:0(0) win 32792 <mss 1000>
+   +0 > S. 0:0(0) ack 1 win 18980 <mss 1460>
+ +.01 < . 1:1(0) ack 1 win 30000
+   +0 accept(3, ..., ...) = 4
+   +0 < P. 1:{end}({length}) ack 1 win 30000
+   +0 < R. {end}:{end}(0) ack 1 win 30000
+   +0 < . {end}:{end}(0) ack 1 win 30000
+   +0 > R 1:1(0)
+",
+            end = length + 1
+        )
+    };
+    matches(&text(18_980));
+    let outcome = drill(&text(1_000));
+    assert!(matches!(outcome.verdict, Verdict::Differed(_)), "a small one is: {:#?}", outcome.steps);
+}
+
 #[test]
 fn a_run_repeats_to_the_bit() {
     let text = format!(

@@ -88,9 +88,9 @@ def packetdrill(
     suites = find(scripts)
     claim = None
     if output is not None and is_page:
-        check_page(output, page.TITLE)
+        check_page(output, page.TITLE, "packetdrill")
     else:
-        claim = claimed(output, force, scripts, "packetdrill")
+        claim = claimed(output, force, scripts, "report on packetdrill scripts")
     shown = not json
     total = sum(len(suite.scripts) for suite in suites)
     with _Line(total, wanted=not no_progress and total > 1) as line:

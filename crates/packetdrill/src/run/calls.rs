@@ -3,9 +3,9 @@
 use super::compare::tolerance;
 use super::connection::{Connection, Phase};
 use super::executor::{Executor, Stop};
+use super::expected::{Expected, ExpectedOutput};
 use super::outcome::Difference;
 use super::plan::Calling;
-use super::prepare::{Expected, ExpectedOutput};
 use super::results;
 use crate::call::{Address, CallResult, Form, Output, SystemCall};
 use crate::host::{Fd, HostError, Progress, Ticket};

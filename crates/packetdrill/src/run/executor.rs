@@ -66,7 +66,7 @@ pub(super) struct Executor<'a> {
     /// When the script began, by the host's clock.
     pub(super) start: Instant,
     /// Whether the init command succeeded, so that the cleanup command is due.
-    initialised: bool,
+    pub(super) initialised: bool,
     /// The event being carried out.
     pub(super) line: u32,
     /// Its time.
@@ -330,7 +330,7 @@ impl<'a> Executor<'a> {
 
     // Commands and code
 
-    fn command(&mut self, command: &str) -> Result<(), Stop> {
+    pub(super) fn command(&mut self, command: &str) -> Result<(), Stop> {
         self.heed()?;
         let result = self.host.shell(command)?;
         let at = self.elapsed();
@@ -353,49 +353,6 @@ impl<'a> Executor<'a> {
         self.step(at, self.line, "%{ }%".to_owned());
         self.code.push(Code { line: self.line, at, text: text.to_owned(), info });
         Ok(())
-    }
-
-    // The end
-
-    fn verdict(&mut self, stop: Stop) -> Verdict {
-        match stop {
-            Stop::Differed(mismatch) => Verdict::Differed(mismatch),
-            Stop::Host(error @ HostError::Unsupported { .. }) => {
-                Verdict::Unsupported { line: self.line, reason: error.to_string() }
-            }
-            Stop::Host(HostError::Stopped) => Verdict::Stopped { line: self.line },
-            Stop::Host(HostError::Failed(reason)) | Stop::Script(reason) => Verdict::Failed { line: self.line, reason },
-        }
-    }
-
-    /// Runs the cleanup command, closes files and resets connections, so that nothing of the run stays in the host. A
-    /// run that was stopped leaves this to the host, which ends at once.
-    fn clean_up(&mut self, verdict: Verdict) -> Verdict {
-        if matches!(verdict, Verdict::Stopped { .. }) {
-            return verdict;
-        }
-        let mut verdict = verdict;
-        if let Some(command) = self.plan.cleanup.as_ref().filter(|_| self.initialised)
-            && let Err(stop) = self.command(command)
-            && verdict == Verdict::Matched
-        {
-            verdict = self.verdict(stop);
-        }
-        if self.pending.is_none() {
-            for fd in self.files.all() {
-                // What cannot be closed is the host's to drop.
-                let _ = self.host.call(&SystemCall::Close { fd });
-            }
-        }
-        for index in 0..self.connections.len() {
-            if let Some(bytes) = self.reset(index) {
-                let now = self.host.now();
-                if self.host.inject(&bytes).is_ok() {
-                    self.capture(now, Direction::Inbound, bytes);
-                }
-            }
-        }
-        verdict
     }
 }
 

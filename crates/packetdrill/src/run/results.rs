@@ -1,8 +1,8 @@
 //! Whether a system call returned what the script expects.
 
+use super::expected::{Expected, ExpectedControl, ExpectedData, ExpectedOutput};
 use super::files::Files;
 use super::outcome::Difference;
-use super::prepare::{Expected, ExpectedControl, ExpectedData, ExpectedOutput};
 use crate::call::{CallResult, Control, Errno, Output};
 use crate::notation::hexadecimal;
 use crate::symbols;

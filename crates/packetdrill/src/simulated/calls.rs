@@ -1,7 +1,7 @@
 //! System calls of scripts as the socket host's calls.
 
 use super::Simulated;
-use crate::call::{Address, CallResult, Control, Data, EpollEvent, Errno, Output, Room, SystemCall};
+use crate::call::{Address, CallResult, Data, Errno, Output, Room, SystemCall};
 use crate::host::{Fd, HostError, Progress, Ticket};
 use narrows_socket::number::msg;
 use narrows_socket::{Answer, Detail, Payload, Receive, Send};
@@ -16,18 +16,11 @@ pub(super) fn result(answer: Answer) -> CallResult {
     let output = match answer.detail {
         Detail::Nothing => Output::None,
         Detail::Peer(peer) => Output::Address(peer),
-        Detail::Message { flags, control } => {
-            let control = control.into_iter();
-            let control = control.map(|c| Control { level: c.level, kind: c.kind, data: c.data }).collect();
-            Output::Message { bytes: bytes(), control, flags }
-        }
+        Detail::Message { flags, control } => Output::Message { bytes: bytes(), control, flags },
         Detail::Value(value) => Output::Option(value),
         Detail::Integer(value) => Output::Integer(value),
         Detail::Ready(events) => Output::Ready(events.into_iter().map(|events| events as i16).collect()),
-        Detail::Events(events) => {
-            let events = events.into_iter();
-            Output::Events(events.map(|e| EpollEvent { events: e.events, data: e.data }).collect())
-        }
+        Detail::Events(events) => Output::Events(events),
     };
     CallResult { value, output }
 }
@@ -118,8 +111,7 @@ impl Simulated<'_> {
             }
             SystemCall::EpollCreate { size } => made(host.epoll_create(*size)),
             SystemCall::EpollControl { epoll, operation, fd, event } => {
-                let event = event.map(|e| narrows_socket::EpollEvent { events: e.events, data: e.data });
-                done(host.epoll_control(epoll.0, *operation, fd.0, event))
+                done(host.epoll_control(epoll.0, *operation, fd.0, *event))
             }
             SystemCall::EpollWait { epoll, maximum, timeout } => progress(host.epoll_wait(epoll.0, *maximum, *timeout)),
             SystemCall::Open { path, flags: _ } => self.open_file(path),

@@ -16,18 +16,20 @@ pub(super) fn substitute(text: &str, definitions: &BTreeMap<String, String>) -> 
     out
 }
 
-/// Returns how deep brackets of any kind nest.
-pub(super) fn depth(text: &str) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
+/// Returns the line, from 1, where brackets of any kind first nest deeper than `most`.
+pub(super) fn too_deep(text: &str, most: usize) -> Option<u32> {
+    let (mut depth, mut line) = (0_usize, 1_u32);
     for token in Tokens(text) {
         match token {
             Token::Other("(" | "[" | "{") => depth += 1,
             Token::Other(")" | "]" | "}") => depth = depth.saturating_sub(1),
-            _ => {}
+            other => line += other.text().matches('\n').count() as u32,
         }
-        deepest = deepest.max(depth);
+        if depth > most {
+            return Some(line);
+        }
     }
-    deepest
+    None
 }
 
 #[derive(Clone, Copy)]
@@ -120,9 +122,10 @@ mod tests {
     }
 
     #[test]
-    fn depth_counts_the_deepest_bracket() {
-        assert_eq!(depth("[{(1)}] ()"), 3);
-        assert_eq!(depth("`(((`"), 0);
-        assert_eq!(depth(")))"), 0);
+    fn the_line_is_that_of_the_bracket_that_is_too_deep() {
+        assert_eq!(too_deep("/* \n */\n[{\n(1)}] ()", 2), Some(4));
+        assert_eq!(too_deep("[{(1)}] ()", 3), None);
+        assert_eq!(too_deep("`(((`", 0), None);
+        assert_eq!(too_deep(")))", 0), None);
     }
 }

@@ -36,8 +36,8 @@ pub fn parse(file: &str, text: &str, definitions: &BTreeMap<String, String>) -> 
     all.extend(definitions.iter().map(|(word, replacement)| (word.clone(), replacement.clone())));
     let replaced = if all.is_empty() { text.to_owned() } else { lexical::substitute(text, &all) };
     check_size(file, &replaced)?;
-    if lexical::depth(&replaced) > MAX_DEPTH {
-        return Err(whole(file, format!("brackets nest deeper than {MAX_DEPTH} levels")));
+    if let Some(line) = lexical::too_deep(&replaced, MAX_DEPTH) {
+        return Err(ScriptError { line, ..whole(file, format!("brackets nest deeper than {MAX_DEPTH} levels")) });
     }
     let mut script = read(file, &replaced, Rule::script, |builder, pair| builder.script(pair))?;
     script.options = options;

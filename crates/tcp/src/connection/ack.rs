@@ -247,7 +247,7 @@ impl Connection {
     /// Whether duplicate ACKs count as deliveries, as in Linux without SACK (`tcp_add_reno_sack`).
     #[inline]
     fn counts_duplicates(&self) -> bool {
-        !self.sack && self.config.recovery == RecoveryKind::Rack && self.config.recovery_style == RecoveryStyle::Linux
+        !self.sack && self.recovers_as_linux()
     }
 
     /// Returns how much of `acked` duplicate ACKs have shown before (`tcp_remove_reno_sacks`), and counts this one.
@@ -369,6 +369,12 @@ impl Connection {
     /// (`tcp_cong_control`). RFC 5681 and RFC 9937 end with cwnd at ssthresh.
     #[inline]
     fn grows_at_exit(&self) -> bool {
+        self.recovers_as_linux()
+    }
+
+    /// Whether recovery is Linux's, RACK-TLP with its shortcuts.
+    #[inline]
+    fn recovers_as_linux(&self) -> bool {
         self.config.recovery == RecoveryKind::Rack && self.config.recovery_style == RecoveryStyle::Linux
     }
 
@@ -384,7 +390,13 @@ impl Connection {
             && (!ack.acked.is_zero() || self.recovery.grows_by_sack());
         if grows || self.congestion.needs.window_in_recovery {
             let path = self.path(self.tx.board.flight(), now);
-            self.congestion.on_ack(ack, &path);
+            let by_sack = grows && ack.acked.is_zero() && self.recovers_as_linux();
+            if by_sack && !self.congestion.needs.window_in_recovery {
+                // To Linux's algorithms all that was delivered is acknowledged (`tcp_cong_avoid`).
+                self.congestion.on_ack(&Ack { acked: ack.delivered, ..*ack }, &path);
+            } else {
+                self.congestion.on_ack(ack, &path);
+            }
             if self.congestion.holds_back() {
                 self.rate.on_app_limited(self.tx.board.pipe());
             }

@@ -76,6 +76,10 @@ impl Receiver {
                 if let Some(tuning) = &mut linux.tuning {
                     tuning.on_read(self.delivered() - self.readable(), (self.readable(), beyond), now);
                 }
+                if self.has_several(&linux) {
+                    // Linux looks at the window before it asks for quick ACKs.
+                    linux.note_pressure(held);
+                }
                 self.decide(&linux, window, own, now);
             }
             Arrival::OutOfOrder => {
@@ -98,11 +102,16 @@ impl Receiver {
         self.linux = Some(linux);
     }
 
+    /// Whether more than one full segment waits for an ACK.
+    fn has_several(&self, linux: &Linux) -> bool {
+        self.nxt - self.acked > u64::from(self.every - 1) * linux.mss.bytes()
+    }
+
     /// Decides whether the ACK of data in order leaves at once, or when (`__tcp_ack_snd_check`, and `tcp_cleanup_rbuf`
     /// if the application has read the data).
     fn decide(&mut self, linux: &Linux, window: u64, own: &OwnPath, now: Instant) {
         let Some(quick) = &linux.quick else { return };
-        let several = self.nxt - self.acked > u64::from(self.every - 1) * linux.mss.bytes();
+        let several = self.has_several(linux);
         let opens = self.auto_read
             || self.room_as_linux(linux).unwrap_or_else(|| self.buffer.saturating_sub(self.readable())) >= window;
         let read = self.readable() == 0 && quick.is_due_when_read();

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
+from narrows.base import inputs
 from narrows.base.errors import InputError
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def find(paths: Iterable[str | os.PathLike[str]]) -> list[Suite]:
     suites: list[Suite] = []
     for given in paths:
         path = Path(given)
-        if path.is_dir():
+        if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where a directory above cannot be entered
             suites.append(_suite(path))
         else:
             singles.append(_script(path, path.name))
@@ -187,7 +188,7 @@ def find(paths: Iterable[str | os.PathLike[str]]) -> list[Suite]:
 
 
 def _suite(directory: Path) -> Suite:
-    files = sorted(path for path in directory.rglob("*.pkt") if path.is_file())
+    files = _files(directory)
     if not files:
         raise InputError(f"{directory}: has no scripts; allowed: a directory with files named *.pkt, at any depth")
     if len(files) > MOST_SCRIPTS:
@@ -197,16 +198,23 @@ def _suite(directory: Path) -> Suite:
     return Suite(name, directory, _commit(directory) or _release(directory), scripts)
 
 
+def _files(directory: Path) -> list[Path]:
+    """Return the scripts of a directory, sorted. A directory inside that cannot be read is an error."""
+
+    def unreadable(error: OSError) -> None:
+        raise InputError(f"{error.filename}: cannot be read: {error.strerror or error}") from error
+
+    walked = os.walk(directory, onerror=unreadable)
+    paths = (Path(folder, name) for folder, _, names in walked for name in names if name.endswith(".pkt"))
+    return sorted(path for path in paths if path.is_file())
+
+
 def _script(path: Path, name: str) -> Script:
-    try:
-        size = path.stat().st_size
-        if size > MOST_BYTES:
-            raise InputError(f"{path}: has {size:,} bytes; allowed: at most {MOST_BYTES:,}")
-        return Script(path, name, path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is not text in UTF-8; allowed: a packetdrill script") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    text = inputs.text(path, "a packetdrill script")
+    size = len(text.encode())
+    if size > MOST_BYTES:
+        raise InputError(f"{path}: has {size:,} bytes; allowed: at most {MOST_BYTES:,}")
+    return Script(path, name, text)
 
 
 def _commit(directory: Path) -> str | None:

@@ -257,8 +257,8 @@ def _loss(path: Iterable[_Hop]) -> float:
     return 1.0 - kept
 
 
-def check_page(target: Path, title: str) -> None:
-    """Refuse to replace a file that is not a validation page.
+def check_page(target: Path, title: str, command: str = "validate") -> None:
+    """Refuse to replace a file that is not a page of a command.
 
     Parameters
     ----------
@@ -266,6 +266,8 @@ def check_page(target: Path, title: str) -> None:
         Path of the page.
     title : str
         The first line of such a page.
+    command : str
+        The command, for the message.
 
     Raises
     ------
@@ -279,5 +281,5 @@ def check_page(target: Path, title: str) -> None:
         with target.open(encoding="utf-8", errors="replace") as opened:
             ours = opened.readline().rstrip("\n") == title
     if not ours:
-        message = f"{target}: holds something other than a page of `narrows validate`; allowed: another file with -o"
+        message = f"{target}: holds something other than a page of `narrows {command}`; allowed: another file with -o"
         raise InputError(message)
