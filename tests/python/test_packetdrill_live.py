@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import signal
@@ -63,10 +62,10 @@ def test_both_worlds_are_shown_side_by_side() -> None:
 
 def has_namespace(process: int) -> bool:
     """Return whether a thread of a process is in a network namespace other than ours."""
-    ours = os.readlink("/proc/self/ns/net")
+    ours = Path("/proc/self/ns/net").readlink()
     threads = Path(f"/proc/{process}/task")
     with suppress(OSError):
-        return any(os.readlink(thread / "ns" / "net") != ours for thread in threads.iterdir())
+        return any((thread / "ns" / "net").readlink() != ours for thread in threads.iterdir())
     return False
 
 
