@@ -6,7 +6,7 @@ mod bench;
 
 use bench::{ACK, Bench, HERE, PEER, SYN, done};
 use core::net::SocketAddr;
-use narrows_socket::number::{epoll, event, family, file, level, msg, shut, so, tcp};
+use narrows_socket::number::{epoll, event, family, file, level, msg, report, shut, so, tcp};
 use narrows_socket::{Detail, EpollEvent, Errno, Payload, Progress, Send};
 use narrows_units::{Instant, SeqNum};
 use narrows_wire::{Ip, Packet, TcpFlags, TcpRepr, Transport};
@@ -377,4 +377,18 @@ fn a_v4_socket_and_one_for_v6_alone_share_a_port() {
     assert_eq!(bench.host.bind(v6, "[::]:8080".parse().unwrap()), Ok(0));
     let v4 = bench.socket();
     assert_eq!(bench.host.bind(v4, "0.0.0.0:8080".parse().unwrap()), Ok(0));
+}
+
+#[test]
+fn timestamps_have_a_key_only_where_keys_are_asked_for() {
+    let mut bench = Bench::new();
+    let fd = bench.accepted();
+    for (flags, key) in [(report::TX_SOFTWARE, 0), (report::TX_SOFTWARE | report::OPT_ID, 399u32)] {
+        set(&mut bench, fd, level::SOCKET, so::TIMESTAMPING, flags as i32).unwrap();
+        assert_eq!(done(bench.write(fd, 400)), Ok(400));
+        let Progress::Done(answer) = bench.read(fd, 0, msg::ERRQUEUE) else { panic!("it never sleeps") };
+        let Detail::Message { control, .. } = answer.detail else { panic!("a message") };
+        assert_eq!(control[1].data[12..16], key.to_le_bytes(), "ee_data");
+        bench.peer_sends(ACK, 1, Some(401), 0);
+    }
 }

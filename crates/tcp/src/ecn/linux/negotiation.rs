@@ -217,3 +217,194 @@ impl LinuxEcn {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::EcnOptions;
+    use super::*;
+
+    fn end(mode: u8) -> LinuxEcn {
+        let mut ecn = LinuxEcn::default();
+        ecn.set(EcnOptions { mode, ..EcnOptions::default() });
+        ecn
+    }
+
+    fn with(ace: u8) -> TcpRepr {
+        TcpRepr { flags: TcpFlags::SYN.with_ace(ace), ..TcpRepr::default() }
+    }
+
+    fn optioned(counters: &[u32]) -> TcpRepr {
+        let mut tcp = with(0b010);
+        tcp.options.set_accecn(AccEcn::new(AccEcnOrder::Ect1First, counters));
+        tcp
+    }
+
+    #[test]
+    fn a_syn_offers_what_the_mode_says() {
+        // `tcp_ecn` 0 to 5: nothing, classic, nothing, AccECN, classic, nothing.
+        for (mode, ace) in (0..).zip([0, 0b011, 0, 0b111, 0b011, 0]) {
+            assert_eq!(end(mode).offer(0).0.ace(), ace, "{mode}");
+        }
+        let mut dctcp = LinuxEcn::default();
+        dctcp.set(EcnOptions { mode: 0, needed: true, ..EcnOptions::default() });
+        assert_eq!((dctcp.offer(0).0.ace(), dctcp.offer(0).1), (0b011, Ecn::Ect0), "and an ECN-capable SYN");
+    }
+
+    #[test]
+    fn the_offer_is_repeated_once_and_classic_ecn_not_at_all() {
+        // RFC 9768, section 3.1.4.1.
+        let mut accurate = end(3);
+        assert_eq!([0, 1, 2].map(|again| accurate.offer(again).0.ace()), [0b111, 0b111, 0]);
+        let mut classic = end(1);
+        assert_eq!([0, 1].map(|again| classic.offer(again).0.ace()), [0b011, 0]);
+        classic.set(EcnOptions { mode: 1, fallback: false, ..EcnOptions::default() });
+        assert_eq!(classic.offer(1).0.ace(), 0b011, "tcp_ecn_fallback is off");
+    }
+
+    #[test]
+    fn a_client_reads_each_syn_ack_by_table_2() {
+        use LinuxEcnMode::{Accurate, Classic, Disabled};
+        let table = [Disabled, Classic, Accurate, Accurate, Accurate, Accurate, Accurate, Disabled];
+        for (ace, mode) in (0..).zip(table) {
+            let mut client = end(3);
+            client.offer(0);
+            client.on_syn_ack(&with(ace), Ecn::NotEct);
+            assert_eq!(client.mode, mode, "{ace:#05b}");
+        }
+        let mut none = end(2);
+        none.offer(0);
+        none.on_syn_ack(&with(0b010), Ecn::NotEct);
+        assert_eq!(none.mode, Disabled, "nothing was offered");
+        let mut classic = end(1);
+        classic.offer(0);
+        classic.on_syn_ack(&with(0b101), Ecn::NotEct);
+        assert_eq!(classic.mode, Classic, "ECE without CWR, and a bit that is reserved");
+    }
+
+    #[test]
+    fn a_server_answers_each_syn_by_table_2() {
+        // Rows: what the SYN's ACE field is; columns: whether the server knows nothing, classic ECN or AccECN.
+        for (ace, classic, accurate) in [
+            (0b000, 0, 0),
+            (0b001, 0, 0b010),
+            (0b010, 0, 0b010),
+            (0b011, 0b001, 0b001),
+            (0b100, 0, 0b010),
+            (0b101, 0, 0b010),
+            (0b110, 0, 0b010),
+            (0b111, 0b001, 0b010),
+        ] {
+            for (mode, expected) in [(0, 0), (1, classic), (2, classic), (3, accurate), (4, accurate), (5, accurate)] {
+                let mut server = end(mode);
+                server.on_syn(&with(ace), Ecn::NotEct);
+                assert_eq!(server.answer(0, false).0.ace(), expected, "mode {mode}, SYN {ace:#05b}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_syn_ack_reports_how_the_syn_arrived_and_begins_the_counters() {
+        for (ecn, ace) in [(Ecn::NotEct, 0b010), (Ecn::Ect1, 0b011), (Ecn::Ect0, 0b100), (Ecn::Ce, 0b110)] {
+            let mut server = end(3);
+            server.on_syn(&with(0b111), ecn);
+            let (flags, codepoint, option) = server.answer(0, false);
+            assert_eq!((flags.ace(), codepoint), (ace, Ecn::NotEct));
+            assert_eq!(option, Some(AccEcn::new(AccEcnOrder::Ect1First, &[1, 0, 1])), "EE1B, ECEB, EE0B");
+            let (flags, _, option) = server.answer(1, true);
+            assert_eq!((flags.ace(), option), (0, None), "after a second timeout nothing is reported");
+        }
+    }
+
+    #[test]
+    fn a_marked_syn_ack_counts_and_is_reflected() {
+        let mut client = end(3);
+        client.offer(0);
+        client.on_syn_ack(&with(0b010), Ecn::Ce);
+        assert_eq!((client.received_ce, client.reflects, client.failures), (1, true, 0));
+    }
+
+    #[test]
+    fn a_report_of_a_codepoint_that_was_not_sent_ends_ecn_capable_data() {
+        // RFC 9768, section 3.2.2.3: our SYN was Not-ECT.
+        for (ace, valid) in [(0b010, true), (0b011, false), (0b100, false), (0b110, false)] {
+            let mut client = end(3);
+            client.offer(0);
+            client.on_syn_ack(&with(ace), Ecn::NotEct);
+            assert_eq!(client.codepoint() == Ecn::Ect0, valid, "{ace:#05b}");
+            client.set(EcnOptions { mode: 3, fallback: false, ..EcnOptions::default() });
+        }
+        for (sent, arrived, valid) in [
+            (Ecn::Ect0, Ecn::Ect1, true),
+            (Ecn::Ect0, Ecn::Ce, true),
+            (Ecn::Ect1, Ecn::NotEct, false),
+            (Ecn::Ce, Ecn::Ect0, false),
+            (Ecn::Ce, Ecn::Ce, true),
+        ] {
+            assert_eq!(is_valid_change(sent, arrived), valid, "{sent:?} {arrived:?}");
+        }
+    }
+
+    #[test]
+    fn the_third_ack_is_read_by_table_4() {
+        for (ace, failures, marked) in [
+            (0b000, fail::ACE_RECEIVE | fail::OPTION_RECEIVE, 0),
+            (0b001, 0, 0),
+            (0b010, 0, 0),
+            (0b011, fail::ACE_RECEIVE, 0),
+            (0b100, fail::ACE_RECEIVE, 0),
+            (0b101, 0, 0),
+            (0b110, fail::ACE_RECEIVE, 0),
+            (0b111, 0, 0),
+        ] {
+            let mut server = end(3);
+            server.on_syn(&with(0b111), Ecn::NotEct);
+            server.on_third_ack(&with(ace), Ecn::NotEct, 0);
+            assert_eq!((server.failures, server.delivered_ce), (failures, marked), "{ace:#05b}");
+        }
+        let mut capable = LinuxEcn::default();
+        capable.set(EcnOptions { mode: 3, needed: true, ..EcnOptions::default() });
+        capable.on_syn(&with(0b111), Ecn::NotEct);
+        capable.on_third_ack(&with(0b110), Ecn::NotEct, 0);
+        assert_eq!((capable.failures, capable.delivered_ce), (0, 1), "an ECN-capable SYN-ACK arrived marked");
+    }
+
+    #[test]
+    fn counters_that_begin_with_zero_were_cleared() {
+        // RFC 9768, section 3.2.3.2.4.
+        for (counters, seen) in [
+            (&[][..], SeenOption::Empty),
+            (&[1], SeenOption::Counters),
+            (&[0], SeenOption::Failed),
+            (&[1, 0], SeenOption::Counters),
+            (&[1, 0, 1], SeenOption::Counters),
+            (&[1, 0, 0], SeenOption::Failed),
+        ] {
+            let mut client = end(3);
+            client.offer(0);
+            client.on_syn_ack(&optioned(counters), Ecn::NotEct);
+            assert_eq!(client.seen_option, seen, "{counters:?}");
+            assert_eq!(client.failures & fail::OPTION_RECEIVE != 0, seen == SeenOption::Failed);
+        }
+    }
+
+    #[test]
+    fn a_second_repetition_of_the_syn_ack_ends_ecn_capable_data() {
+        let mut server = end(3);
+        server.on_syn(&with(0b111), Ecn::NotEct);
+        server.on_answer_again(1);
+        assert_eq!(server.codepoint(), Ecn::Ect0);
+        server.on_answer_again(2);
+        assert_eq!((server.failures, server.codepoint()), (fail::ACE_SEND, Ecn::NotEct));
+    }
+
+    #[test]
+    fn a_syn_that_comes_again_without_the_offer_ends_ecn_capable_data() {
+        // RFC 9768, section 3.1.5.
+        let mut server = end(3);
+        server.on_syn(&with(0b111), Ecn::NotEct);
+        server.on_syn_again(&with(0b111), Ecn::Ce);
+        assert_eq!((server.failures, server.answer(0, true).0.ace()), (0, 0b110), "the last SYN is reported");
+        server.on_syn_again(&with(0), Ecn::NotEct);
+        assert_eq!(server.codepoint(), Ecn::NotEct);
+    }
+}
