@@ -57,7 +57,8 @@ impl Terms {
     /// SYN, so it carries what both ends want.
     pub(crate) fn agree(config: &Config, peer: &TcpOptions, ipv6: bool) -> Self {
         let timestamps = peer.timestamps.filter(|_| config.timestamps).map(|t| t.val);
-        let peer_mss = peer.mss.unwrap_or(DEFAULT_MSS[usize::from(ipv6)]);
+        // An MSS of zero is none (`tcp_parse_options`).
+        let peer_mss = peer.mss.filter(|mss| *mss > 0).unwrap_or(DEFAULT_MSS[usize::from(ipv6)]);
         let options = if timestamps.is_some() { TIMESTAMP_BYTES } else { 0 };
         let scale = peer.window_scale.filter(|_| config.window_scaling);
         Self {
@@ -124,6 +125,8 @@ mod tests {
             Terms { smss: 536, send_shift: 0, recv_shift: 0, sack: false, timestamps: None },
             "and MSS is 536 by default"
         );
+        let zero = TcpOptions { mss: Some(0), ..TcpOptions::default() };
+        assert_eq!(Terms::agree(&config, &zero, false).smss, 536);
         let ts = Timestamps { val: 7, ecr: 0 };
         let peer = TcpOptions {
             mss: Some(9000),

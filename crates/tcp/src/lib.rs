@@ -36,7 +36,7 @@ pub use narrows_settings::{
     Burst, CarefulResume, Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RateLimited,
     RecoveryKind, RecoveryStyle, Reduction, RtoConfig, RtoStyle, SlowStart,
 };
-pub use socket::{Failure, Icmp, KeepAlive, MtuProbing, SocketOptions};
+pub use socket::{Failure, Icmp, KeepAlive, SocketOptions};
 pub use stats::{Info, State, Stats};
 
 #[cfg(test)]

@@ -69,25 +69,6 @@ pub struct SocketOptions {
     pub dsack: bool,
     /// ECN.
     pub ecn: EcnOptions,
-    /// MTU probing (RFC 4821).
-    pub mtu_probing: MtuProbing,
-}
-
-/// MTU probing (RFC 4821; `net.ipv4.tcp_mtu_probing` and its companions).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MtuProbing {
-    /// `tcp_mtu_probing`: 0 off, 1 after a black hole is suspected, 2 from the beginning.
-    pub mode: u8,
-    /// MSS that the search begins with (`tcp_base_mss`).
-    pub base_mss: u32,
-    /// Smallest MSS that the search goes down to (`tcp_mtu_probe_floor`).
-    pub floor: u32,
-}
-
-impl Default for MtuProbing {
-    fn default() -> Self {
-        Self { mode: 0, base_mss: 1024, floor: 48 }
-    }
 }
 
 impl Default for SocketOptions {
@@ -114,7 +95,6 @@ impl Default for SocketOptions {
             receive_errors: false,
             dsack: true,
             ecn: EcnOptions::default(),
-            mtu_probing: MtuProbing::default(),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::errno::Errno;
 use crate::number::{file, ip, level, report, so, tcp};
 use crate::socket::{Linger, Options, Socket, Stage};
 use core::net::IpAddr;
-use narrows_tcp::{EcnOptions, KeepAlive, MtuProbing, SocketOptions, State};
+use narrows_tcp::{EcnOptions, KeepAlive, SocketOptions, State};
 use narrows_units::{Bytes, Duration};
 
 /// Smallest `sk_rcvbuf` (`SOCK_MIN_RCVBUF`), bytes.
@@ -281,11 +281,6 @@ impl Host {
                 fallback: sysctls.is_on("tcp_ecn_fallback"),
                 needed: name == "dctcp",
                 ect1: name == "prague",
-            },
-            mtu_probing: MtuProbing {
-                mode: small("tcp_mtu_probing"),
-                base_mss: number("tcp_base_mss"),
-                floor: number("tcp_mtu_probe_floor"),
             },
             dsack: sysctls.is_on("tcp_dsack"),
             ..SocketOptions::default()

@@ -229,7 +229,7 @@ mod tests {
         // RFC 9768, section 3.2.3.3.
         let mut ecn = end(1);
         ecn.set(EcnOptions { mode: 3, option: 1, beacon: 0, ..EcnOptions::default() });
-        let mut after = |ecn: &mut LinuxEcn, codepoint| {
+        let after = |ecn: &mut LinuxEcn, codepoint| {
             ecn.count(codepoint, 100);
             let due = ecn.is_ack_due();
             (due, ack(ecn, 0, false, at(0)).options.accecn().is_some())
