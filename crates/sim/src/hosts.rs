@@ -127,11 +127,12 @@ impl World<'_> {
             self.send(parcel, probe);
         }
         let Some(connection) = self.connections.get(flow, end) else { return };
-        let due = connection.poll_timeout();
         let state = &mut self.flows[flow];
+        let alarm = &mut state.alarms[end.index()];
+        let due = connection.poll_timeout_before(*alarm);
         // A timer event that comes too early does no harm: it arms the slot again.
-        if due < state.alarms[end.index()] {
-            state.alarms[end.index()] = due;
+        if due < *alarm {
+            *alarm = due;
             self.agenda.arm(self.slots.timer(flow, end), due);
         }
     }

@@ -29,11 +29,21 @@ pub(crate) fn rate_by_ratio(percent: (u32, u32), win: &Window, flight: u64, smss
     by_ratio(ratio(percent, win, smss), win.cwnd.as_u64().max(flight), srtt)
 }
 
-/// The same rate as a product to be divided: bits times nanoseconds, per round-trip time.
+/// Whether that rate is below `rate`, without a division.
 #[inline]
-pub(crate) fn bits_by_ratio(percent: (u32, u32), win: &Window, flight: u64, smss: u64) -> u128 {
-    let scale = u64::from(ratio(percent, win, smss)) * SCALE;
-    u128::from(win.cwnd.as_u64().max(flight)) * u128::from(scale)
+pub(crate) fn is_below_by_ratio(
+    percent: (u32, u32),
+    win: &Window,
+    flight: u64,
+    smss: u64,
+    srtt: Duration,
+    rate: Rate,
+) -> bool {
+    let (window, scale) = (win.cwnd.as_u64().max(flight), u64::from(ratio(percent, win, smss)) * SCALE);
+    match (window.checked_mul(scale), rate.as_bps().checked_mul(srtt.as_nanos())) {
+        (Some(bits), Some(others)) => bits < others,
+        _ => u128::from(window) * u128::from(scale) < u128::from(rate.as_bps()) * u128::from(srtt.as_nanos()),
+    }
 }
 
 #[inline]

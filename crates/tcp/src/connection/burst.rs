@@ -9,9 +9,10 @@
 //! [`poll_burst`](Connection::poll_burst) gives the super-packet, as a packet socket of the sending host sees it.
 
 use super::Connection;
-use crate::linux::gso::{self, Batch, Deferred, Ready, Rest};
+use super::output::{Choice, Part};
+use crate::linux::gso::{self, Batch, Deferred, Ready, Rest, Unfull};
 use crate::linux::write_queue::{Cut, Head};
-use crate::pacer::{Departure, bits_by_ratio, rate_by_ratio};
+use crate::pacer::{Departure, is_below_by_ratio, rate_by_ratio};
 use crate::recovery::{Next, Room};
 use crate::segment::flag;
 use crate::sender::Fresh;
@@ -31,7 +32,7 @@ impl Connection {
             return Some(packet);
         }
         let mut part = self.blank();
-        while packet.payload_len > 0 && self.continue_burst(now, &mut part) {
+        while packet.payload_len > 0 && self.is_within_burst() && self.poll_data(now, &mut part) {
             let last = part.tcp().map_or(TcpFlags::NONE, |tcp| tcp.flags);
             if let Some(tcp) = packet.tcp_mut() {
                 tcp.flags = tcp.flags.with(last);
@@ -61,12 +62,65 @@ impl Connection {
         self.gso.as_ref().is_some_and(|gso| gso.rest != Rest::Nothing)
     }
 
-    /// A segment with data or FIN, where segments leave together.
-    #[inline(never)]
-    pub(super) fn poll_together(&mut self, now: Instant, out: &mut Packet) -> bool {
-        if self.continue_burst(now, out) {
-            return true;
+    /// What leaves next, where segments leave together.
+    #[inline(always)]
+    pub(super) fn choose_together(&mut self, now: Instant) -> Choice {
+        match self.gso.as_ref().map_or(Rest::Nothing, |gso| gso.rest) {
+            Rest::New(batch) => {
+                self.continue_together();
+                Choice::New(self.next_part(batch))
+            }
+            Rest::Nothing => match self.choose_bulk(now) {
+                Some(choice) => choice,
+                None => self.choose_first(now),
+            },
+            Rest::Again { index, .. } => {
+                self.continue_together();
+                Choice::Again(index, Next::Retransmit(index))
+            }
         }
+    }
+
+    /// What [`choose_first`](Self::choose_first) chooses on nearly every ACK of a bulk transfer: all is well, nothing
+    /// paces the sender, and the buffer at the head of the write queue and the peer's window have more than the
+    /// congestion window has room for. `None` in any other case.
+    #[inline(always)]
+    fn choose_bulk(&mut self, now: Instant) -> Option<Choice> {
+        let (nxt, smss) = (self.tx.nxt, self.smss);
+        let gso = self.gso.as_ref()?;
+        let octets = gso.queue.settled(nxt)?;
+        let usual = self.recovery.is_open() && !self.tx.overridden && !gso.eager && !self.tx.board.is_empty();
+        let cwnd = self.cwnd().as_u64();
+        let (send_room, room) = (self.tx.edge.saturating_sub(nxt), cwnd.saturating_sub(self.tx.board.pipe()));
+        let most = octets.min(send_room);
+        let unpaced = self.pacer.rate(&self.congestion.win).is_none() && self.pacer.due() <= now;
+        if !(usual && unpaced && most >= smss && most > room) {
+            return None;
+        }
+        if room < smss || self.waits_for_more(octets, now) {
+            self.note_usage(true, now);
+            self.pacer.idle();
+            return Some(Choice::Nothing);
+        }
+        self.pacer.idle();
+        self.begin_together();
+        if room < 2 * smss {
+            return Some(Choice::New(Part { len: u32::try_from(smss).unwrap_or(u32::MAX), ..Part::default() }));
+        }
+        let octets = u64::from(self.quota()) * smss;
+        Some(Choice::New(self.next_part(Batch { octets, push: false, fin: false })))
+    }
+
+    /// Whether the sender waits for more room in the congestion window, with `octets` to send.
+    #[inline(always)]
+    fn waits_for_more(&mut self, octets: u64, now: Instant) -> bool {
+        let head = Head { octets, last: false, push: false, record: false };
+        self.deferred(&head, now).is_some()
+    }
+
+    /// The first segment of a super-packet.
+    #[inline(never)]
+    fn choose_first(&mut self, now: Instant) -> Choice {
         let (fresh, head) = self.fresh_together();
         let new = if fresh.window_octets() > 0 { self.smss } else { 0 };
         if new > 0 && self.tx.board.is_empty() {
@@ -79,83 +133,88 @@ impl Connection {
             Next::Idle => self.on_nothing_to_send(fresh, cwnd, now),
             _ if !self.pacer.admits(now) => {
                 self.note_usage(false, now);
-                return false;
+                return Choice::Nothing;
             }
-            Next::Retransmit(index) => return self.begin_again(index, next, now, out),
-            Next::Rescue(index) | Next::Probe(Some(index)) => {
-                self.begin_together(Rest::Nothing);
-                self.tx.board.part(index);
-                return self.retransmit(index, next, now, out);
+            Next::Retransmit(index) | Next::Rescue(index) | Next::Probe(Some(index)) => {
+                self.begin_together();
+                return Choice::Again(index, next);
             }
             Next::New | Next::Probe(None) => match self.batch((fresh, head), next, now) {
                 Ok(batch) => {
-                    self.begin_together(Rest::New(batch));
-                    self.send_part(next, now, out);
-                    return true;
+                    self.begin_together();
+                    return Choice::New(Part { probe: next != Next::New, ..self.next_part(batch) });
                 }
                 Err(deferred) => self.note_usage(deferred == Deferred::Cwnd, now),
             },
         }
         self.pacer.idle();
-        false
+        Choice::Nothing
     }
 
     /// Begins a super-packet.
-    fn begin_together(&mut self, rest: Rest) {
+    #[inline]
+    fn begin_together(&mut self) {
         if let Some(gso) = &mut self.gso {
-            (gso.rest, gso.begins) = (rest, true);
+            (gso.rest, gso.begins) = (Rest::Nothing, true);
         }
     }
 
-    /// The next segment of the super-packet under way, if there is one.
-    fn continue_burst(&mut self, now: Instant, out: &mut Packet) -> bool {
-        match self.gso.as_ref().map_or(Rest::Nothing, |gso| gso.rest) {
-            Rest::Nothing => false,
-            Rest::New(_) => {
-                self.send_part(Next::New, now, out);
-                true
-            }
-            Rest::Again { index, most } => self.continue_again(index, most, now, out),
+    /// Notes that the next segment is not the first of a super-packet.
+    #[inline]
+    fn continue_together(&mut self) {
+        if let Some(gso) = &mut self.gso {
+            gso.begins = false;
         }
     }
 
-    /// Sends the next segment of the new data that leaves together.
-    fn send_part(&mut self, next: Next, now: Instant, out: &mut Packet) {
+    /// The next segment of the new data that leaves together, which is `batch`.
+    #[inline]
+    fn next_part(&mut self, batch: Batch) -> Part {
         let (start, smss) = (self.tx.nxt, self.smss);
-        let Some(gso) = &mut self.gso else { return };
-        let Rest::New(batch) = gso.rest else { return };
         let len = batch.octets.min(smss);
-        let rest = batch.octets - len;
-        let last = rest == 0;
-        gso.rest = if last { Rest::Nothing } else { Rest::New(Batch { octets: rest, ..batch }) };
-        // Several segments end with PSH in any case, for the receiver's GRO, but only this time (`__tcp_transmit_skb`).
-        let (pushed, push, fin) = (last && batch.push, last && (batch.push || !gso.begins), last && batch.fin);
-        // Data of a SYN that goes again is a retransmission for Linux, which Nagle's algorithm does not look at.
-        let again = self.socket.as_ref().is_some_and(|socket| start < socket.fast_open.sent.as_u64());
-        if last && len < smss && !again {
-            gso.small_end = start + len + u64::from(fin);
+        let last = batch.octets == len;
+        let mut part = Part { len: u32::try_from(len).unwrap_or(u32::MAX), ..Part::default() };
+        let Some(gso) = &mut self.gso else { return part };
+        if !gso.begins {
+            part.marks = flag::JOINED;
         }
-        let mark = |on: bool, mark: u16| if on { mark } else { 0 };
-        let marks = mark(!gso.begins, flag::JOINED) | mark(pushed, flag::PUSH) | mark(fin, flag::FIN);
-        self.send_new_as(u32::try_from(len).unwrap_or(u32::MAX), (marks, push), next, now, out);
-        self.end_part();
+        if !last {
+            gso.rest = Rest::New(Batch { octets: batch.octets - len, ..batch });
+            return part;
+        }
+        gso.rest = Rest::Nothing;
+        if batch.push {
+            part.marks |= flag::PUSH;
+        }
+        if batch.fin {
+            part.marks |= flag::FIN;
+        }
+        // Several segments end with PSH in any case, for the receiver's GRO, but only this time (`__tcp_transmit_skb`).
+        part.push = batch.push || !gso.begins;
+        // Data of a SYN that goes again is a retransmission for Linux, which Nagle's algorithm does not look at.
+        let again = || self.socket.as_ref().is_some_and(|socket| start < socket.fast_open.sent.as_u64());
+        if len < smss && !again() {
+            gso.small_end = start + len + u64::from(batch.fin);
+        }
+        part
     }
 
-    /// Sends the segment with this index again, as the first of a super-packet.
-    fn begin_again(&mut self, index: u64, next: Next, now: Instant, out: &mut Packet) -> bool {
-        let most = self.burst_limit().saturating_sub(1);
-        self.begin_together(Rest::Nothing);
-        self.tx.board.part(index);
+    /// Sends the segment with this index again: as the first of a super-packet, or together with the one before it.
+    #[inline(never)]
+    pub(super) fn retransmit_together(&mut self, index: u64, next: Next, now: Instant, out: &mut Packet) -> bool {
+        let most = match self.gso.as_ref().map_or(Rest::Nothing, |gso| gso.rest) {
+            Rest::Again { most, .. } => most,
+            _ if matches!(next, Next::Retransmit(_)) => self.burst_limit(),
+            _ => 0,
+        };
+        let first = self.gso.as_ref().is_none_or(|gso| gso.begins);
+        if first {
+            self.tx.board.part(index);
+        }
         let sent = self.retransmit(index, next, now, out);
-        self.end_part();
-        self.look_ahead(index + 1, most);
-        sent
-    }
-
-    /// Sends the segment with this index again, together with the one before it.
-    fn continue_again(&mut self, index: u64, most: u32, now: Instant, out: &mut Packet) -> bool {
-        let sent = self.retransmit(index, Next::Retransmit(index), now, out);
-        if !self.look_ahead(index + 1, most.saturating_sub(1))
+        let more = matches!(next, Next::Retransmit(_)) && self.look_ahead(index + 1, most.saturating_sub(1));
+        if !first
+            && !more
             && let Some(tcp) = out.tcp_mut()
         {
             // The last of several.
@@ -177,13 +236,6 @@ impl Connection {
             self.tx.board.part(index);
         }
         more
-    }
-
-    /// A segment of a super-packet left; what follows is not its first.
-    fn end_part(&mut self) {
-        if let Some(gso) = &mut self.gso {
-            gso.begins = false;
-        }
     }
 
     /// Reports a data segment that leaves to the pacer.
@@ -261,27 +313,45 @@ impl Connection {
     }
 
     /// Whether `octets` are at least those of [`burst_limit`](Self::burst_limit).
+    #[inline(never)]
     fn is_full(&self, octets: u64) -> bool {
         let win = Window { cwnd: self.cwnd(), ..self.congestion.win };
         let burst = self.config.burst;
         let burst = win.pacing_rate.map_or(burst, |rate| gso::paced(rate, burst));
-        let rate = match (self.pacer.rate(&win), self.rto.srtt()) {
-            (Some(rate), _) => (u128::from(rate.as_bps()), Duration::from_nanos(1)),
-            (None, Some(srtt)) => (bits_by_ratio(RATIO, &win, self.tx.board.flight(), self.smss), srtt),
-            (None, None) => (u128::MAX, Duration::ZERO),
-        };
-        gso::is_full(octets, rate, self.smss, self.rtt.min(), &burst)
+        gso::is_full(octets, self.smss, self.rtt.min(), &burst, |most| match (self.pacer.rate(&win), self.rto.srtt()) {
+            (Some(rate), _) => rate < most,
+            (None, Some(srtt)) => is_below_by_ratio(RATIO, &win, self.tx.board.flight(), self.smss, srtt, most),
+            (None, None) => false,
+        })
+    }
+
+    /// Whether `octets` are known to be less than that, without computing it.
+    #[inline]
+    fn is_unfull(&self, octets: u64) -> bool {
+        let (Some(srtt), Some(gso)) = (self.rto.srtt(), &self.gso) else { return false };
+        let by_ratio = self.pacer.rate(&self.congestion.win).is_none();
+        by_ratio && gso.unfull.holds(octets, self.smss, self.cwnd().as_u64(), srtt, &self.config.burst)
+    }
+
+    /// Notes what [`is_unfull`](Self::is_unfull) knows from now on.
+    #[inline(never)]
+    fn note_unfull(&mut self) {
+        let cwnd = self.cwnd().as_u64();
+        if let (Some(srtt), Some(gso)) = (self.rto.srtt(), &mut self.gso) {
+            gso.unfull = Unfull::by_ratio(RATIO.0.min(RATIO.1), cwnd, srtt);
+        }
     }
 
     /// What of the new data leaves together now, of which recovery allows a segment; or why the sender waits.
+    #[inline]
     fn batch(&mut self, (fresh, head): (Fresh, Option<Head>), next: Next, now: Instant) -> Result<Batch, Deferred> {
         let Fresh::Segment { len, fin } = fresh else { return Err(Deferred::Otherwise) };
         // The FIN alone, or what the override timer lets go.
         let Some(mut head) = head else { return Ok(Batch { octets: u64::from(len), push: len > 0, fin }) };
+        let mut quota = None;
         if !head.last && head.octets < self.cwnd().as_u64().saturating_sub(self.tx.board.pipe()) {
-            let limit = self.burst_limit();
-            let quota = self.quota(limit);
-            head = self.head_of(quota).unwrap_or(head);
+            let segments = self.quota();
+            (quota, head) = (Some(segments), self.grown(head, segments));
         }
         if head.octets > self.smss
             && !matches!(next, Next::Probe(_))
@@ -290,26 +360,48 @@ impl Connection {
         {
             return Err(deferred);
         }
-        let limit = self.burst_limit();
-        let quota = self.quota(limit);
-        let Some(head) = self.head_of(quota) else { return Err(Deferred::Otherwise) };
+        let quota = quota.unwrap_or_else(|| self.quota());
+        let head = self.grown(head, quota);
         let (smss, octets) = (self.smss, head.octets);
         let send_room = self.tx.edge.saturating_sub(self.tx.nxt);
-        let holds = octets.min(send_room) % smss != 0 && self.nagle_holds(true);
+        let most = u64::from(quota) * smss;
         let sent = match octets {
             _ if octets <= smss => octets,
-            _ => gso::split_point(octets, head.last, (u64::from(quota) * smss, smss), send_room, holds),
+            _ => gso::split_point(octets, head.last, (most, smss), send_room, || self.nagle_holds(true)),
         };
         let whole = sent == octets;
         let fin = head.last && self.tx.fin_waits();
         Ok(Batch { octets: sent, push: whole && head.push, fin: whole && fin && send_room > sent })
     }
 
-    /// Whether the sender waits for room to send more of its buffers together, of which `head` is the first.
+    /// The buffer at the head of the write queue, grown by the next one if it has less than `segments`.
     #[inline]
-    fn deferred(&self, head: &Head, now: Instant) -> Option<Deferred> {
+    fn grown(&mut self, head: Head, segments: u32) -> Head {
+        if head.octets >= u64::from(segments) * self.smss || head.last || head.record {
+            return head;
+        }
+        self.head_of(segments).unwrap_or(head)
+    }
+
+    /// Whether the sender waits for room to send more of its buffers together, of which `head` is the first.
+    #[inline(always)]
+    fn deferred(&mut self, head: &Head, now: Instant) -> Option<Deferred> {
+        let mut asked = false;
+        let deferred = self.ready(head, now).deferred(|octets| {
+            asked = !self.is_unfull(octets);
+            asked && self.is_full(octets)
+        });
+        if asked && deferred.is_some() {
+            self.note_unfull();
+        }
+        deferred
+    }
+
+    /// The sender as [`Ready`] describes it, with `head` to send.
+    #[inline(always)]
+    fn ready(&self, head: &Head, now: Instant) -> Ready {
         let cwnd = self.cwnd().as_u64();
-        let ready = Ready {
+        Ready {
             repairs: matches!(self.phase(), Phase::Recovery | Phase::Loss),
             octets: head.octets,
             last: head.last,
@@ -323,27 +415,36 @@ impl Connection {
             head_sent: self.tx.board.head().map(|head| head.sent_at),
             srtt: self.rto.srtt().unwrap_or(Duration::ZERO),
             now,
-        };
-        ready.deferred(|octets| self.is_full(octets))
+        }
     }
 
-    /// Segments of new data that the congestion window allows together, of which recovery allows one, at most `limit`.
-    fn quota(&mut self, limit: u32) -> u32 {
-        let cwnd = self.cwnd().as_u64();
-        let smss = self.smss;
-        let fits = |this: &mut Self, segments: u32| {
-            let room = Room { cwnd, new: u64::from(segments) * smss };
-            matches!(this.recovery.next(&mut this.tx.board, &room), Next::New)
-        };
-        let by_pipe = gso::quota(cwnd, self.tx.board.pipe(), smss).min(limit).max(1);
-        if by_pipe == 1 || fits(self, by_pipe) {
+    /// Segments of new data that leave together, of which recovery allows one.
+    #[inline]
+    fn quota(&mut self) -> u32 {
+        let (cwnd, smss) = (self.cwnd().as_u64(), self.smss);
+        let by_pipe = gso::quota(cwnd, self.tx.board.pipe(), smss);
+        if by_pipe <= 1 {
+            return 1;
+        }
+        let by_pipe = by_pipe.min(self.burst_limit());
+        let room = Room { cwnd, new: u64::from(by_pipe) * smss };
+        if by_pipe == 1 || matches!(self.recovery.next(&mut self.tx.board, &room), Next::New) {
             return by_pipe;
         }
-        // Recovery does not go by the pipe: it may count all that is not acknowledged.
+        self.quota_of_recovery(by_pipe)
+    }
+
+    /// The same where recovery does not go by the pipe, so that `by_pipe` are too many: it may count all that is not
+    /// acknowledged.
+    #[cold]
+    fn quota_of_recovery(&mut self, by_pipe: u32) -> u32 {
+        let (cwnd, smss) = (self.cwnd().as_u64(), self.smss);
         let (mut most, mut least) = (by_pipe, 1);
         while least + 1 < most {
             let middle = least.midpoint(most);
-            if fits(self, middle) { least = middle } else { most = middle }
+            let room = Room { cwnd, new: u64::from(middle) * smss };
+            let fits = matches!(self.recovery.next(&mut self.tx.board, &room), Next::New);
+            if fits { least = middle } else { most = middle }
         }
         least
     }

@@ -20,6 +20,30 @@ const BLOCKS: [usize; 2] = [4, 3];
 /// Retransmissions of a SYN that still offer AccECN (RFC 9768, section 3.1.4).
 const OFFERS: u32 = 1;
 
+/// New data that leaves as one segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Part {
+    /// Payload in bytes.
+    pub(super) len: u32,
+    /// Flags of its entry on the board; [`flag::FIN`] is whether the FIN follows the payload.
+    pub(super) marks: u16,
+    /// Whether it has PSH.
+    pub(super) push: bool,
+    /// Whether it is a tail loss probe.
+    pub(super) probe: bool,
+}
+
+/// What leaves next.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Choice {
+    /// Nothing, for now.
+    Nothing,
+    /// New data.
+    New(Part),
+    /// The segment with this index, again, because recovery named it.
+    Again(u64, Next),
+}
+
 impl Connection {
     /// The next segment that leaves now; call until there is none.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
@@ -179,7 +203,7 @@ impl Connection {
     }
 
     /// A segment with data or FIN, or a window probe.
-    fn poll_data(&mut self, now: Instant, out: &mut Packet) -> bool {
+    pub(super) fn poll_data(&mut self, now: Instant, out: &mut Packet) -> bool {
         if self.tx.board.is_empty() && !self.tx.has_unsent() {
             self.note_no_data();
             return false;
@@ -188,9 +212,21 @@ impl Connection {
             self.window_probe(now, out);
             return true;
         }
-        if self.gso.is_some() {
-            return self.poll_together(now, out);
+        let choice = if self.gso.is_some() { self.choose_together(now) } else { self.choose(now) };
+        match choice {
+            Choice::New(part) => {
+                self.send_new(&part, now, out);
+                true
+            }
+            Choice::Again(index, next) if self.gso.is_some() => self.retransmit_together(index, next, now, out),
+            Choice::Again(index, next) => self.retransmit(index, next, now, out),
+            Choice::Nothing => false,
         }
+    }
+
+    /// What leaves next, where segments leave one by one.
+    #[inline(always)]
+    fn choose(&mut self, now: Instant) -> Choice {
         let fresh = self.tx.fresh(self.smss, self.holds_small());
         let new = fresh.window_octets();
         if new > 0 && self.tx.board.is_empty() {
@@ -204,19 +240,25 @@ impl Connection {
             _ if !self.pacer.admits(now) => {
                 // There was room: the rate, not cwnd, is what stops the sender.
                 self.note_usage(false, now);
-                return false;
+                return Choice::Nothing;
             }
-            Next::Retransmit(index) => return self.retransmit(index, next, now, out),
-            Next::Rescue(index) | Next::Probe(Some(index)) => return self.retransmit(index, next, now, out),
+            Next::Retransmit(index) | Next::Rescue(index) | Next::Probe(Some(index)) => {
+                return Choice::Again(index, next);
+            }
             Next::New | Next::Probe(None) => {
                 if let Fresh::Segment { len, fin } = fresh {
-                    self.send_new(len, fin, next, now, out);
-                    return true;
+                    let push = len > 0 && self.tx.unsent() == u64::from(len);
+                    return Choice::New(Part {
+                        len,
+                        marks: if fin { flag::FIN } else { 0 },
+                        push,
+                        probe: next != Next::New,
+                    });
                 }
             }
         }
         self.pacer.idle();
-        false
+        Choice::Nothing
     }
 
     /// Whether a segment that is not full waits while data is in flight.
@@ -225,23 +267,10 @@ impl Connection {
         self.socket.as_ref().map_or(self.config.nagle, |socket| socket.hold.holds(true))
     }
 
-    /// Sends new data of `len` bytes, then the FIN if `fin`.
-    #[inline]
-    fn send_new(&mut self, len: u32, fin: bool, next: Next, now: Instant, out: &mut Packet) {
-        let push = len > 0 && self.tx.unsent() == u64::from(len);
-        self.send_new_as(len, (if fin { flag::FIN } else { 0 }, push), next, now, out);
-    }
-
-    /// Sends new data of `len` bytes. Its entry on the board has the flags `marks`; `push` is whether it has PSH.
+    /// Sends new data.
     #[inline(always)]
-    pub(super) fn send_new_as(
-        &mut self,
-        len: u32,
-        (marks, push): (u16, bool),
-        next: Next,
-        now: Instant,
-        out: &mut Packet,
-    ) {
+    fn send_new(&mut self, part: &Part, now: Instant, out: &mut Packet) {
+        let Part { len, marks, push, probe } = *part;
         let fin = marks & flag::FIN != 0;
         let start = self.tx.nxt;
         let flight = self.tx.board.flight();
@@ -258,8 +287,8 @@ impl Connection {
         self.episode.on_sent(octets, beyond);
         self.note_sent(len, false, idle, now);
         self.recovery.touch(now, true);
-        if next != Next::New {
-            self.on_probe_sent(next);
+        if probe {
+            self.on_probe_sent();
         }
         if fin {
             self.on_fin_sent();
@@ -327,9 +356,9 @@ impl Connection {
 
     /// Notes a probe of new data.
     #[cold]
-    fn on_probe_sent(&mut self, sent: Next) {
+    fn on_probe_sent(&mut self) {
         self.stats.rare().tail_probes += 1;
-        self.recovery.on_sent(sent, &self.tx.board);
+        self.recovery.on_sent(Next::Probe(None), &self.tx.board);
     }
 
     /// Updates counters, timer, pacer and congestion control after a transmission of data.

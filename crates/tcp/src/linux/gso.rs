@@ -43,14 +43,14 @@ pub(crate) fn segments(rate: Option<Rate>, smss: u64, min_rtt: Option<Duration>,
 }
 
 /// Whether `octets`, in whole segments, are at least the most that leaves together: the same as by [`segments`],
-/// without a division. The rate in bit/s is `bits` by `per` in nanoseconds.
+/// without a division. `is_below` is whether the rate is below another; with no rate it is not.
 #[inline]
 pub(crate) fn is_full(
     octets: u64,
-    (bits, per): (u128, Duration),
     smss: u64,
     min_rtt: Option<Duration>,
     burst: &Burst,
+    is_below: impl FnOnce(Rate) -> bool,
 ) -> bool {
     if octets < u64::from(burst.min_segments) * smss {
         return false;
@@ -61,8 +61,40 @@ pub(crate) fn is_full(
         return true;
     }
     let Some(by_rate) = most.checked_sub(near(min_rtt, burst)) else { return false };
-    bits < u128::from(by_rate << 13) * u128::from(per.as_nanos())
+    is_below(Rate::bps(by_rate * 8 * 1024))
 }
+
+/// Octets that are less than a super-packet in any case, as long as neither the window nor the round-trip time changes
+/// much: what nearly every ACK is asked, without the rate.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Unfull {
+    /// Least octets beyond which one more segment would not fit.
+    most: u64,
+    /// For a window of at least so many octets.
+    cwnd: u64,
+    /// For a smoothed round-trip time of at most this.
+    srtt: Duration,
+}
+
+impl Unfull {
+    /// With this window and round-trip time, at a rate of at least `percent` of the window per round-trip time.
+    pub(crate) fn by_ratio(percent: u32, cwnd: u64, srtt: Duration) -> Self {
+        // An eighth is what both may change.
+        let (cwnd, srtt) = (cwnd - cwnd / 8, srtt + srtt / 8);
+        let octets = cwnd.saturating_mul(u64::from(percent)).saturating_mul(MS_IN_PERCENT) / srtt.as_nanos().max(1);
+        Self { most: octets.min(MAX_SIZE), cwnd, srtt }
+    }
+
+    /// Whether `octets` are known not to be [full](is_full), where the rate goes by the window.
+    #[inline]
+    pub(crate) fn holds(&self, octets: u64, smss: u64, cwnd: u64, srtt: Duration, burst: &Burst) -> bool {
+        let by_rate = octets + smss <= self.most && cwnd >= self.cwnd && srtt <= self.srtt;
+        by_rate || octets < u64::from(burst.min_segments) * smss
+    }
+}
+
+/// Nanoseconds of 1/1024 s, rounded down, in per cent.
+const MS_IN_PERCENT: u64 = 1_000_000_000 / 1024 / 100;
 
 /// What a short path adds to the largest burst, octets.
 #[inline]
@@ -128,7 +160,7 @@ pub(crate) enum Deferred {
 impl Ready {
     /// Whether the sender waits for the next ACK, to send more together (`tcp_tso_should_defer`). `is_full` is whether
     /// so many octets are a largest super-packet; it is asked last, because it takes the longest.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn deferred(&self, is_full: impl FnOnce(u64) -> bool) -> Option<Deferred> {
         // Handling a packet takes Linux some time, so exactly a millisecond later is later there.
         if self.repairs || self.now.since(self.stamp) >= SOON {
@@ -168,7 +200,13 @@ impl Ready {
 /// Octets of a buffer of `octets` that leave as one super-packet of up to `most`, with `send_room` in the peer's window
 /// (`tcp_mss_split_point`). `holds_back` is whether Nagle's algorithm holds a last segment that is not full; it is not
 /// asked about a buffer that others follow and the window has room for.
-pub(crate) fn split_point(octets: u64, last: bool, (most, smss): (u64, u64), send_room: u64, holds_back: bool) -> u64 {
+pub(crate) fn split_point(
+    octets: u64,
+    last: bool,
+    (most, smss): (u64, u64),
+    send_room: u64,
+    holds_back: impl FnOnce() -> bool,
+) -> u64 {
     if most <= send_room && !last {
         return octets.min(most);
     }
@@ -177,7 +215,7 @@ pub(crate) fn split_point(octets: u64, last: bool, (most, smss): (u64, u64), sen
         return most;
     }
     let partial = needed % smss.max(1);
-    if holds_back { needed - partial } else { needed }
+    if partial > 0 && holds_back() { needed - partial } else { needed }
 }
 
 /// New data that leaves together.
@@ -216,6 +254,8 @@ pub(crate) struct Gso {
     pub(crate) begins: bool,
     /// Whether new data leaves without waiting for room for more.
     pub(crate) eager: bool,
+    /// What is not worth computing again.
+    pub(crate) unfull: Unfull,
 }
 
 impl Gso {
@@ -258,9 +298,7 @@ mod tests {
                 let (rate, burst) = (Rate::kbps(kbps), Burst { min_segments, ..Burst::default() });
                 let most = segments(Some(rate), SMSS, Some(ms(rtt)), &burst);
                 for n in 1..60 {
-                    let bits = u128::from(rate.as_bps());
-                    let full =
-                        is_full(u64::from(n) * SMSS, (bits, Duration::from_nanos(1)), SMSS, Some(ms(rtt)), &burst);
+                    let full = is_full(u64::from(n) * SMSS, SMSS, Some(ms(rtt)), &burst, |most| rate < most);
                     assert_eq!(full, n >= most, "{kbps} kb/s, {rtt} ms, {n} of {most}");
                 }
             }
@@ -340,7 +378,7 @@ mod tests {
     #[test]
     fn a_super_packet_ends_with_a_full_segment_if_nagle_holds_the_rest() {
         // tcp_mss_split_point, Linux 7.2.
-        let of = |octets, last, most, room, holds| split_point(octets, last, (most, 1000), room, holds);
+        let of = |octets, last, most, room, holds| split_point(octets, last, (most, 1000), room, || holds);
         assert_eq!(of(10_500, false, 4000, 100_000, true), 4000);
         assert_eq!(of(2500, false, 4000, 100_000, true), 2500, "others follow: no rule holds it back");
         assert_eq!(of(2500, true, 4000, 100_000, false), 2500);

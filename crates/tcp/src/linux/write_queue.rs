@@ -144,6 +144,13 @@ impl WriteQueue {
         Some(Head { octets: end - nxt, last, push, record })
     }
 
+    /// Octets of the buffer that [`head`](Self::head) would return without changing anything.
+    #[inline]
+    pub(crate) fn settled(&self, nxt: u64) -> Option<u64> {
+        let settled = self.writes.is_empty() || self.buffers.len() >= AHEAD / 2;
+        self.buffers.front().filter(|buffer| settled && buffer.end > nxt).map(|buffer| buffer.end - nxt)
+    }
+
     /// Cuts writes into buffers.
     #[inline(never)]
     fn cut_ahead(&mut self, nxt: u64, cut: &Cut) {

@@ -109,6 +109,21 @@ impl Deliveries {
     }
 }
 
+/// What last started the probe timeout (RFC 8985, section 7.2).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touch {
+    /// When SND.UNA advanced or new data was sent; [`Instant::NEVER`] before that.
+    pub(crate) at: Instant,
+    /// Whether it was new data.
+    pub(crate) sent: bool,
+}
+
+impl Default for Touch {
+    fn default() -> Self {
+        Self { at: Instant::NEVER, sent: false }
+    }
+}
+
 /// What happens to the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum RtoTimer {

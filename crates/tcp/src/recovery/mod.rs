@@ -35,11 +35,11 @@ mod tahoe;
 
 use crate::scoreboard::Scoreboard;
 use core::fmt;
-pub(crate) use event::{AckEvent, Clock, Credible, Deliveries, Next, Room, RtoTimer, Tail, Verdict};
+pub(crate) use event::{AckEvent, Clock, Credible, Deliveries, Next, Room, RtoTimer, Tail, Touch, Verdict};
 use frto::Frto;
 use narrows_cc::Phase;
 use narrows_settings::{Config, RecoveryKind, RecoveryStyle};
-use narrows_units::Instant;
+use narrows_units::{Duration, Instant};
 
 /// A way to find and repair losses.
 pub(crate) trait LossRecovery: fmt::Debug + Send {
@@ -152,18 +152,44 @@ pub(crate) struct Recovery {
     timed: bool,
     wants_deliveries: bool,
     awaits_ack: bool,
+    open: bool,
+    /// Whether the retransmission timeout counts from the head's transmission.
+    from_head: bool,
+    touch: Touch,
+    reorder_at: Instant,
     kind: Kind,
 }
 
 impl Recovery {
-    fn new(kind: Kind) -> Self {
+    fn new(kind: Kind, style: RecoveryStyle) -> Self {
         let (phase, timed, wants_deliveries) = each!(&kind, r => (r.phase(), r.is_timed(), r.wants_deliveries()));
-        Self { phase, timed, wants_deliveries, awaits_ack: false, kind }
+        let mut new = Self {
+            phase,
+            timed,
+            wants_deliveries,
+            awaits_ack: false,
+            open: false,
+            from_head: style == RecoveryStyle::Linux,
+            touch: Touch::default(),
+            reorder_at: Instant::NEVER,
+            kind,
+        };
+        new.copy();
+        new
     }
 
     #[inline]
     fn copy(&mut self) {
+        if let Kind::Rack(rack) = &self.kind {
+            self.reorder_at = rack.reorder_at();
+        }
         (self.phase, self.awaits_ack) = each!(&self.kind, r => (r.phase(), r.awaits_ack()));
+        let by_pipe = match &self.kind {
+            Kind::Sack(sack) => sack.goes_by_pipe(),
+            Kind::Rack(_) => true,
+            _ => false,
+        };
+        self.open = by_pipe && self.phase == Phase::Open && !self.awaits_ack;
     }
 
     /// See [`LossRecovery::on_ack`]. In the phase Open the call may be skipped for an ACK that advances SND.UNA while
@@ -188,9 +214,7 @@ impl Recovery {
     /// section 7.2).
     #[inline]
     pub(crate) fn touch(&mut self, now: Instant, sent: bool) {
-        if let Kind::Rack(rack) = &mut self.kind {
-            rack.touch(now, sent);
-        }
+        self.touch = Touch { at: now, sent };
     }
 
     /// See [`LossRecovery::on_timeout`].
@@ -217,6 +241,12 @@ impl Recovery {
         }
     }
 
+    /// Whether it allows new data as far as the congestion window has room beside the pipe, and nothing else.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.open
+    }
+
     #[inline(never)]
     fn next_of_any(&mut self, board: &mut Scoreboard, room: &Room) -> Next {
         each!(&mut self.kind, r => r.next(board, room))
@@ -232,7 +262,7 @@ impl Recovery {
     #[cold]
     pub(crate) fn on_timer(&mut self, tail: &Tail, nxt: u64, clock: &Clock, board: &mut Scoreboard) -> Verdict {
         let Kind::Rack(rack) = &mut self.kind else { return Verdict::default() };
-        let verdict = rack.on_timer(tail, nxt, clock, board);
+        let verdict = rack.on_timer((tail, &self.touch), nxt, clock, board);
         self.copy();
         verdict
     }
@@ -241,9 +271,25 @@ impl Recovery {
     #[inline]
     pub(crate) fn timer(&self, tail: impl FnOnce() -> Tail) -> Instant {
         match &self.kind {
-            Kind::Rack(rack) if self.timed => rack.timer(&tail()),
+            Kind::Rack(rack) if self.timed => rack.timer(&tail(), &self.touch),
             _ => Instant::NEVER,
         }
+    }
+
+    /// Whether [`timer`](Self::timer), or the retransmission timeout, may be before `limit`: a bound that is faster to
+    /// compute. `from_head` is the retransmission timeout counted from the head's transmission.
+    #[inline]
+    pub(crate) fn may_expire_before(
+        &self,
+        limit: Instant,
+        srtt: impl FnOnce() -> Option<Duration>,
+        from_head: impl FnOnce() -> Instant,
+    ) -> bool {
+        // RACK's rules, without a look at RACK.
+        let Touch { at, sent } = self.touch;
+        let probes =
+            || at + rack::least_probe_timeout(srtt()) < limit || (sent && self.from_head && from_head() < limit);
+        self.timed && (self.reorder_at < limit || (at < limit && probes()))
     }
 
     /// Stops its timer for good, because the connection has ended.
@@ -316,7 +362,7 @@ pub(crate) fn build(config: &Config, smss: u64, sack: bool, board: &mut Scoreboa
             Kind::NewReno(newreno::NewReno::new(settings))
         }
     };
-    Recovery::new(kind)
+    Recovery::new(kind, settings.style)
 }
 
 /// The Loss phase, common to all: from a timeout until what was outstanding at that time is acknowledged.

@@ -138,6 +138,12 @@ impl Sack {
         self.loss.is_spurious(ack, board)
     }
 
+    /// Whether the pipe alone governs what is sent outside of fast recovery and Loss.
+    #[inline]
+    pub(super) fn goes_by_pipe(&self) -> bool {
+        self.settings.limited_transmit
+    }
+
     /// What to send next outside of fast recovery and Loss.
     #[inline]
     pub(super) fn next_when_open(&self, board: &Scoreboard, room: &Room) -> Next {

@@ -36,13 +36,14 @@
 mod tail;
 mod window;
 
-use super::{AckEvent, Clock, Loss, LossRecovery, Next, Room, RtoTimer, Settings, Tail, Verdict, next_new};
+use super::{AckEvent, Clock, Loss, LossRecovery, Next, Room, RtoTimer, Settings, Tail, Touch, Verdict, next_new};
 use crate::offset::MaybeOffset;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{Sending, flag};
 use narrows_cc::Phase;
 use narrows_settings::RecoveryStyle;
 use narrows_units::{Duration, Instant};
+pub(super) use tail::least_probe_timeout;
 use tail::{Fate, Probe, probe_timeout};
 use window::ReorderingWindow;
 
@@ -59,9 +60,6 @@ pub(crate) struct Rack {
     probe: Option<Probe>,
     probe_due: bool,
     reorder_at: Instant,
-    /// When SND.UNA last advanced or new data was sent, and whether it was the latter.
-    touched: Instant,
-    sent: bool,
     /// SND.NXT when fast recovery began.
     recovery: MaybeOffset,
     loss: Loss,
@@ -86,8 +84,6 @@ impl Rack {
             probe: None,
             probe_due: false,
             reorder_at: Instant::NEVER,
-            touched: Instant::NEVER,
-            sent: false,
             recovery: MaybeOffset::NONE,
             loss: Loss::with_frto(&settings),
             first: false,
@@ -165,12 +161,6 @@ impl Rack {
         }
     }
 
-    /// Notes that SND.UNA advances, or that new data was `sent`, so that the probe timeout starts again (section 7.2).
-    #[inline]
-    pub(super) fn touch(&mut self, now: Instant, sent: bool) {
-        (self.touched, self.sent) = (now, sent);
-    }
-
     /// The degree of reordering in segments, and how often reordering was seen.
     pub(super) fn reordering(&self) -> (u32, u32) {
         self.window.reordering()
@@ -178,30 +168,39 @@ impl Rack {
 
     /// When a timer expires: the reordering timer or the probe timeout.
     #[inline]
-    pub(super) fn timer(&self, tail: &Tail) -> Instant {
-        self.reorder_at.min(self.probe_at(tail))
+    pub(super) fn timer(&self, tail: &Tail, touch: &Touch) -> Instant {
+        self.reorder_at.min(self.probe_at(tail, touch))
+    }
+
+    /// When the reordering timer expires.
+    #[inline]
+    pub(super) fn reorder_at(&self) -> Instant {
+        self.reorder_at
     }
 
     /// When the tail of what is outstanding is probed (section 7.2). An earlier retransmission timeout is the probe
     /// timeout.
     #[inline]
-    fn probe_at(&self, tail: &Tail) -> Instant {
+    fn probe_at(&self, tail: &Tail, touch: &Touch) -> Instant {
         let quiet = self.settings.tail_probes
             && !(self.awaits_ack() || self.disorder || self.in_recovery() || self.loss.active);
         let Some(head_sent_at) = tail.head_sent_at.filter(|_| quiet) else { return Instant::NEVER };
         // Linux counts the retransmission timeout from the head's transmission, unless an ACK is about to restart it.
         let from_head = head_sent_at + tail.rto;
-        let rto_at = if self.linux() && self.sent && from_head > self.touched {
-            tail.rto_at.min(from_head)
-        } else {
-            tail.rto_at
-        };
-        (self.touched + probe_timeout(self.settings.style, tail)).min(rto_at)
+        let rto_at =
+            if self.linux() && touch.sent && from_head > touch.at { tail.rto_at.min(from_head) } else { tail.rto_at };
+        (touch.at + probe_timeout(self.settings.style, tail)).min(rto_at)
     }
 
     /// Processes an expiry of a timer.
-    pub(super) fn on_timer(&mut self, tail: &Tail, nxt: u64, clock: &Clock, board: &mut Scoreboard) -> Verdict {
-        let probe = clock.now >= self.probe_at(tail);
+    pub(super) fn on_timer(
+        &mut self,
+        (tail, touch): (&Tail, &Touch),
+        nxt: u64,
+        clock: &Clock,
+        board: &mut Scoreboard,
+    ) -> Verdict {
+        let probe = clock.now >= self.probe_at(tail, touch);
         let mut verdict = Verdict::default();
         if clock.now >= self.reorder_at {
             self.detect(clock, board, &mut verdict);

@@ -25,6 +25,12 @@ pub(super) fn probe_timeout(style: RecoveryStyle, tail: &Tail) -> Duration {
         }
 }
 
+/// The shortest that the probe timeout can be.
+#[inline]
+pub(in super::super) fn least_probe_timeout(srtt: Option<Duration>) -> Duration {
+    srtt.map_or(INITIAL, |srtt| srtt * 2)
+}
+
 /// A probe in the network.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
