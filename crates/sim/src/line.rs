@@ -221,18 +221,28 @@ impl Line {
     /// Counts every transmission that has started by `now`.
     #[inline]
     pub(crate) fn settle(&mut self, now: Instant) {
-        while let Some(&first) = self.waiting.front()
-            && first.start <= now
-        {
+        let Some(&(mut first)) = self.waiting.front() else { return };
+        if first.start > now {
+            return;
+        }
+        // The transmitter is busy from this start to the start that is still to come, or to the end of the last
+        // transmission.
+        let since = first.start;
+        let until = loop {
             self.waiting.pop_front();
-            // The transmitter is busy from this start to the next one, or to the end of the last transmission.
-            let until = self.waiting.front().map_or(self.free_at, |next| next.start);
-            self.busy += until.since(first.start);
             self.waiting_bytes -= u64::from(first.size);
             self.left += 1;
             self.forwarded_bytes += u64::from(first.size);
-            self.cold.meter.corrupted += u64::from(first.corrupted);
-        }
+            if first.corrupted {
+                self.cold.meter.corrupted += 1;
+            }
+            match self.waiting.front() {
+                Some(next) if next.start <= now => first = *next,
+                Some(next) => break next.start,
+                None => break self.free_at,
+            }
+        };
+        self.busy += until.since(since);
     }
 
     /// Samples the line at every sampling time before `at`.

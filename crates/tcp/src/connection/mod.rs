@@ -12,8 +12,10 @@
 //! | `sacked.rs` | the SACK option of an ACK |
 //! | `linux_info.rs` | what Linux's `TCP_INFO` shows |
 //! | `linux.rs` | what a receiver that follows Linux is told |
-//! | `output.rs` | which segment leaves next, and its header |
+//! | `output.rs` | which segment leaves next |
+//! | `header.rs` | how a segment is written |
 //! | `burst.rs` | which segments leave together, where they do as Linux's with GSO |
+//! | `batch.rs` | how much new data that is |
 //! | `idle.rs` | what a sender does that cwnd or the application stops |
 //! | `timers.rs` | what happens when a timer expires |
 //! | `socket.rs` | what a socket asks of a full end: options, closing, errors, ICMP |
@@ -24,10 +26,12 @@
 //! | `check.rs` | invariants, for tests |
 
 mod ack;
+mod batch;
 mod burst;
 #[cfg(test)]
 mod check;
 mod full;
+mod header;
 mod idle;
 mod input;
 mod linux;

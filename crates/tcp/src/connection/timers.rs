@@ -52,6 +52,7 @@ impl Connection {
     pub fn poll_timeout_before(&self, limit: Instant) -> Instant {
         let own = self.own_timeout();
         if !self.recovery.may_expire_before(limit, || self.rto.srtt(), || self.earliest_rto()) {
+            debug_assert_eq!(own.min(limit), self.poll_timeout().min(limit), "the bound is one");
             return own;
         }
         own.min(self.recovery.timer(|| self.tail()))

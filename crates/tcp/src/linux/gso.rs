@@ -158,6 +158,12 @@ pub(crate) enum Deferred {
 }
 
 impl Ready {
+    /// Octets that both windows have room for.
+    #[inline]
+    pub(crate) fn room(&self) -> u64 {
+        self.send_room.min(self.cwnd_room)
+    }
+
     /// Whether the sender waits for the next ACK, to send more together (`tcp_tso_should_defer`). `is_full` is whether
     /// so many octets are a largest super-packet; it is asked last, because it takes the longest.
     #[inline(always)]
@@ -166,7 +172,7 @@ impl Ready {
         if self.repairs || self.now.since(self.stamp) >= SOON {
             return None;
         }
-        let room = self.send_room.min(self.cwnd_room);
+        let room = self.room();
         // An ACK that is not expected soon is not waited for.
         let late = self.head_sent? + self.srtt;
         let soon = SOON.min(Duration::from_nanos(self.srtt.as_nanos() / 2));
@@ -269,6 +275,9 @@ impl Gso {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pacer::rate_by_ratio;
+    use narrows_cc::Window;
+    use narrows_units::Bytes;
 
     const SMSS: u64 = 1448;
 
@@ -303,6 +312,32 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_is_known_to_be_less_than_a_burst_is_not_full() {
+        let ms = Duration::from_millis;
+        let mut known = 0;
+        for (cwnd, srtt) in [(20_000, ms(70)), (1_500_000, ms(12)), (90_000, ms(3)), (3_000_000_000, ms(1))] {
+            for (percent, min_segments) in [(120, 1), (200, 2), (120, 10)] {
+                let burst = Burst { min_segments, ..Burst::default() };
+                let unfull = Unfull::by_ratio(120, cwnd, srtt);
+                // A smaller window and a longer time, to the bounds of what is known and beyond.
+                for (cwnd, srtt) in
+                    [(cwnd, srtt), (cwnd - cwnd / 8, srtt + srtt / 8), (cwnd / 2, srtt), (cwnd, srtt * 2)]
+                {
+                    let window = Window { cwnd: Bytes::new(cwnd), ssthresh: None, pacing_rate: None };
+                    let rate = rate_by_ratio((percent, percent), &window, 0, SMSS, srtt).unwrap();
+                    for octets in (0..60).map(|n| n * SMSS) {
+                        let full = is_full(octets, SMSS, Some(srtt), &burst, |most| rate < most);
+                        let holds = unfull.holds(octets, SMSS, cwnd, srtt, &burst);
+                        assert!(!(full && holds), "{octets} of {cwnd} per {srtt:?}");
+                        known += u32::from(holds);
+                    }
+                }
+            }
+        }
+        assert!(known > 500, "{known}");
     }
 
     #[test]

@@ -267,6 +267,16 @@ mod tests {
     }
 
     #[test]
+    fn a_settled_queue_has_its_head_at_hand() {
+        let mut queue = queue(&[9000]);
+        assert_eq!(queue.settled(0), None, "nothing is cut yet");
+        assert_eq!(queue.head(0, &CUT).map(|head| head.octets), Some(4000));
+        assert_eq!([0, 1500, 4000].map(|nxt| queue.settled(nxt)), [Some(4000), Some(2500), None]);
+        queue.write(9500, WriteFlags::default());
+        assert_eq!(queue.settled(0), None, "the write may fill a buffer");
+    }
+
+    #[test]
     fn a_buffer_sent_in_part_is_filled_again() {
         let mut queue = queue(&[3500]);
         queue.head(0, &CUT);

@@ -118,12 +118,6 @@ pub(crate) struct Touch {
     pub(crate) sent: bool,
 }
 
-impl Default for Touch {
-    fn default() -> Self {
-        Self { at: Instant::NEVER, sent: false }
-    }
-}
-
 /// What happens to the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum RtoTimer {

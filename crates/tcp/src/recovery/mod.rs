@@ -15,8 +15,8 @@
 //!
 //! [`Rack`](rack::Rack) goes by time ([`LossRecovery::is_timed`]). It has timers of its own, and what each ACK delivers
 //! is collected for it in [`Deliveries`]. While all is well it costs a store for each ACK and each new segment:
-//! [`Recovery::touch`] notes the time, and the probe timeout is computed from it when the timer is read. Where the
-//! board is clean, nothing outstanding left before what was delivered last, so RACK has nothing to note.
+//! [`Recovery::touch`] notes the time, and the probe timeout is computed from it when the timer is read, if
+//! [`Recovery::may_expire_before`] does not rule it out. Where the board is clean, nothing outstanding left before what was delivered last, so RACK has nothing to note.
 //!
 //! After a timeout [`Frto`](frto::Frto), part of [`Loss`], may show that it was spurious. Eifel (RFC 3522) and D-SACK
 //! (RFC 3708) serve every recovery, so the connection looks for them: they are part of
@@ -152,11 +152,15 @@ pub(crate) struct Recovery {
     timed: bool,
     wants_deliveries: bool,
     awaits_ack: bool,
+    /// See [`is_open`](Self::is_open).
     open: bool,
     /// Whether the retransmission timeout counts from the head's transmission.
     from_head: bool,
-    touch: Touch,
-    reorder_at: Instant,
+    /// What started the probe timeout. Noted for every recovery, because that is faster than to ask which it is.
+    touched: Instant,
+    touched_by_sending: bool,
+    /// Whether the reordering timer runs.
+    reorders: bool,
     kind: Kind,
 }
 
@@ -170,8 +174,9 @@ impl Recovery {
             awaits_ack: false,
             open: false,
             from_head: style == RecoveryStyle::Linux,
-            touch: Touch::default(),
-            reorder_at: Instant::NEVER,
+            touched: Instant::NEVER,
+            touched_by_sending: false,
+            reorders: false,
             kind,
         };
         new.copy();
@@ -181,7 +186,7 @@ impl Recovery {
     #[inline]
     fn copy(&mut self) {
         if let Kind::Rack(rack) = &self.kind {
-            self.reorder_at = rack.reorder_at();
+            self.reorders = rack.reorder_at() != Instant::NEVER;
         }
         (self.phase, self.awaits_ack) = each!(&self.kind, r => (r.phase(), r.awaits_ack()));
         let by_pipe = match &self.kind {
@@ -214,7 +219,7 @@ impl Recovery {
     /// section 7.2).
     #[inline]
     pub(crate) fn touch(&mut self, now: Instant, sent: bool) {
-        self.touch = Touch { at: now, sent };
+        (self.touched, self.touched_by_sending) = (now, sent);
     }
 
     /// See [`LossRecovery::on_timeout`].
@@ -261,8 +266,9 @@ impl Recovery {
     /// Processes the expiry of its own timer at `clock.now`.
     #[cold]
     pub(crate) fn on_timer(&mut self, tail: &Tail, nxt: u64, clock: &Clock, board: &mut Scoreboard) -> Verdict {
+        let touch = self.last_touch();
         let Kind::Rack(rack) = &mut self.kind else { return Verdict::default() };
-        let verdict = rack.on_timer((tail, &self.touch), nxt, clock, board);
+        let verdict = rack.on_timer((tail, &touch), nxt, clock, board);
         self.copy();
         verdict
     }
@@ -271,7 +277,7 @@ impl Recovery {
     #[inline]
     pub(crate) fn timer(&self, tail: impl FnOnce() -> Tail) -> Instant {
         match &self.kind {
-            Kind::Rack(rack) if self.timed => rack.timer(&tail(), &self.touch),
+            Kind::Rack(rack) if self.timed => rack.timer(&tail(), &self.last_touch()),
             _ => Instant::NEVER,
         }
     }
@@ -285,11 +291,16 @@ impl Recovery {
         srtt: impl FnOnce() -> Option<Duration>,
         from_head: impl FnOnce() -> Instant,
     ) -> bool {
-        // RACK's rules, without a look at RACK.
-        let Touch { at, sent } = self.touch;
+        let from_head_too = self.from_head && self.touched_by_sending;
         let probes =
-            || at + rack::least_probe_timeout(srtt()) < limit || (sent && self.from_head && from_head() < limit);
-        self.timed && (self.reorder_at < limit || (at < limit && probes()))
+            || self.touched + rack::least_probe_timeout(srtt()) < limit || (from_head_too && from_head() < limit);
+        self.timed && (self.reorders || (self.touched < limit && probes()))
+    }
+
+    /// What last started the probe timeout.
+    #[inline]
+    fn last_touch(&self) -> Touch {
+        Touch { at: self.touched, sent: self.touched_by_sending }
     }
 
     /// Stops its timer for good, because the connection has ended.
