@@ -11,8 +11,8 @@ use std::net::SocketAddr;
 
 /// Control messages and events of epoll are those of the socket host. The data of a control message is in the machine's
 /// byte order: an `int`, `struct scm_timestamping` (three `timespec` of two 8-byte integers), or `struct
-/// sock_extended_err` (16 bytes, followed by an address of 16 bytes in IPv4 and 28 in IPv6). Timestamps are by the host's
-/// own clock ([`crate::host::Host::now`]).
+/// sock_extended_err` (16 bytes, followed by an address of 16 bytes in IPv4 and 28 in IPv6). Timestamps are by the
+/// host's own clock ([`crate::host::Host::now`]).
 pub use narrows_socket::{Control, EpollEvent};
 
 /// A system call with its arguments.

@@ -1,9 +1,12 @@
-//! The clock of a live script, and the start of a tick.
+//! The clock of a live script, the start of a tick, and how long a sleep may be.
 
 use narrows_units::{Duration, Instant};
 
 /// Longest tick (`CONFIG_HZ=100`).
 const LONGEST_TICK: Duration = Duration::from_millis(10);
+
+/// Longest sleep of the host before it looks whether the run was stopped.
+pub(super) const SLICE: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// Returns the time by `CLOCK_REALTIME`.
 pub(super) fn now() -> Instant {

@@ -25,9 +25,6 @@ const SPIN: Duration = Duration::from_micros(100);
 /// Longest script. A script that waits longer holds its thread for as long, whatever else is to be done.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// Longest sleep of the host before it looks whether the run was stopped.
-pub(super) const SLICE: std::time::Duration = std::time::Duration::from_millis(100);
-
 /// Runs `work` with a host on this machine's kernel, on a thread of its own. The host's device has the addresses of the
 /// options, and its commands run in `directory`. After [`stop`](narrows_fabric::Progress::stop) of `progress`, the
 /// host's methods return [`HostError::Stopped`].
@@ -131,14 +128,14 @@ impl KernelHost {
         Ok(())
     }
 
-    /// Waits for something to happen, at most until `until` and no longer than [`SLICE`].
+    /// Waits for something to happen, at most until `until` and no longer than [`SLICE`](clock::SLICE).
     fn wait(&mut self, until: Instant) {
         let left = until.since(clock::now());
         if left <= SPIN {
             std::hint::spin_loop();
             return;
         }
-        let left = (left.as_nanos() - SPIN.as_nanos()).min(SLICE.as_nanos() as u64);
+        let left = (left.as_nanos() - SPIN.as_nanos()).min(clock::SLICE.as_nanos() as u64);
         let time = libc::timespec { tv_sec: (left / 1_000_000_000) as _, tv_nsec: (left % 1_000_000_000) as _ };
         let [tap, tun] = self.device.files();
         let mut files = [tap, tun, self.workers.news()].map(|file| libc::pollfd {

@@ -5,7 +5,7 @@
 //! commands left running, and the kernel kills it when the thread that started it ends. Commands see its identifier, 1,
 //! as `$PPID`, and as `PACKETDRILL_PID`: helper scripts keep files under it (`/tmp/sysctl_restore_${PPID}.sh`).
 
-use super::host::SLICE;
+use super::clock::SLICE;
 use crate::LiveError;
 use narrows_fabric::Progress;
 use narrows_packetdrill::host::{HostError, ShellResult};

@@ -16,7 +16,8 @@
 //! [`Rack`](rack::Rack) goes by time ([`LossRecovery::is_timed`]). It has timers of its own, and what each ACK delivers
 //! is collected for it in [`Deliveries`]. While all is well it costs a store for each ACK and each new segment:
 //! [`Recovery::touch`] notes the time, and the probe timeout is computed from it when the timer is read, if
-//! [`Recovery::may_expire_before`] does not rule it out. Where the board is clean, nothing outstanding left before what was delivered last, so RACK has nothing to note.
+//! [`Recovery::may_expire_before`] does not rule it out. Where the board is clean, nothing outstanding left before what
+//! was delivered last, so RACK has nothing to note.
 //!
 //! After a timeout [`Frto`](frto::Frto), part of [`Loss`], may show that it was spurious. Eifel (RFC 3522) and D-SACK
 //! (RFC 3708) serve every recovery, so the connection looks for them: they are part of
