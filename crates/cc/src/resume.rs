@@ -167,13 +167,15 @@ impl Resumed {
         win.pacing_rate = None;
         self.last = path.snd_nxt;
         let flight = path.flightsize;
-        if flight < path.initial_window || flight <= self.pipe {
+        let validated = if flight < path.initial_window || flight <= self.pipe {
             self.phase = Phase::Normal;
-            win.cwnd = self.pipe.max(path.initial_window);
+            self.pipe.max(path.initial_window)
         } else {
             self.phase = Phase::Validating;
-            win.cwnd = flight;
-        }
+            flight
+        };
+        // Who has cut the window meanwhile, as a router's advice or an idle time does, keeps it cut.
+        win.cwnd = win.cwnd.min(validated);
     }
 
     /// Section 3.5: the path did not carry the jump.
