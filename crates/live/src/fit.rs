@@ -434,7 +434,7 @@ mod tests {
         assert_eq!(
             refused("stack = \"linux\"\nrecovery = \"tahoe\""),
             "flows.f.tcp.recovery: tahoe: Linux has no such setting for a connection; \
-             allowed: sack, which is Linux's, or leave it out"
+             allowed: rack, which is Linux's, or leave it out"
         );
         assert_eq!(
             refused("initial_ssthresh = \"20 kB\""),
