@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from typing import TYPE_CHECKING
@@ -109,8 +110,27 @@ def test_paths_without_scripts_are_refused(tmp_path: Path) -> None:
         find(["/dev/zero"])
 
 
+def test_directories_that_cannot_be_read_are_not_left_out(
+    script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert script.exists()
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    scan = os.scandir
+
+    def refuse(path: str) -> object:
+        """List directories as a user does who may not read the inner one; root may read every directory."""
+        if str(path) == str(inner):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(InputError, match=f"{inner}: cannot be read"):
+        find([tmp_path])
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every directory")
-def test_directories_that_cannot_be_read_are_not_left_out(script: Path, tmp_path: Path) -> None:
+def test_scripts_and_directories_without_permission_are_named(script: Path, tmp_path: Path) -> None:
     inner = tmp_path / "inner"
     inner.mkdir(mode=0)
     with pytest.raises(InputError, match=f"{inner}: cannot be read"):

@@ -179,9 +179,12 @@ fn tcp_survives_the_loss_of_acks() {
 #[test]
 fn rates_may_differ_by_direction() {
     // ACKs of 52 bytes, one for two segments of 1500 bytes, need 1/58 of the rate; the way back has 1/100.
-    let outcome = both("reverse = { rate = \"100 kb/s\" }", TCP);
-    let thinned = both("reverse = { rate = \"100 kb/s\", ack_decimation = 8 }", TCP);
-    assert!(mbps(&outcome) < 7.0 && mbps(&thinned) > 1.1 * mbps(&outcome), "{} {}", mbps(&outcome), mbps(&thinned));
+    // How much thinned ACKs gain depends on the sender: 0.98 to 1.26 times with five choices of recovery, gso and
+    // kernel.
+    let sender = TCP.to_owned() + "tcp = { recovery = \"sack\", frto = false, gso = false, kernel = \"linux-6.1\" }\n";
+    let outcome = both("reverse = { rate = \"100 kb/s\" }", &sender);
+    let thinned = both("reverse = { rate = \"100 kb/s\", ack_decimation = 8 }", &sender);
+    assert!(mbps(&outcome) < 7.0 && mbps(&thinned) > 1.2 * mbps(&outcome), "{} {}", mbps(&outcome), mbps(&thinned));
 }
 
 #[test]
