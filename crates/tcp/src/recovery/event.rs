@@ -181,3 +181,15 @@ pub(crate) struct Room {
     /// Length of the new segment that the peer's window and the application allow; 0 for none.
     pub(crate) new: u64,
 }
+
+/// New data if `used` octets leave room for it in `window`.
+#[inline]
+pub(super) fn next_new(used: u64, room: &Room, window: u64) -> Next {
+    if room.new == 0 {
+        Next::Idle
+    } else if used + room.new <= window {
+        Next::New
+    } else {
+        Next::Hold
+    }
+}
