@@ -25,6 +25,7 @@ from narrows.cli import (
     sweep,
     trace,
     validate,
+    verify,
 )
 
 app = typer.Typer(
@@ -67,6 +68,7 @@ app.command("trace", epilog=trace.EXAMPLE)(trace.trace)
 app.command("packetdrill", epilog=packetdrill.EXAMPLE)(packetdrill.packetdrill)
 app.command("audit", epilog=audit.EXAMPLE)(audit.audit)
 app.command("validate", epilog=validate.EXAMPLE)(validate.validate)
+app.command("verify", epilog=verify.EXAMPLE)(verify.verify)
 app.command("report", epilog=report.EXAMPLE)(report.report)
 app.command("list", epilog=catalogue.EXAMPLE)(catalogue.catalogue)
 app.command("explain", epilog=explain.EXAMPLE)(explain.explain)
