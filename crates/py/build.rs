@@ -10,8 +10,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Tracked paths that go into the package, and so decide whether the tree is dirty.
-const PACKAGED: [&str; 8] =
-    ["crates", "python", "scenarios", "experiments", "validation", "Cargo.toml", "Cargo.lock", "pyproject.toml"];
+const PACKAGED: [&str; 9] = [
+    "crates",
+    "python",
+    "scenarios",
+    "experiments",
+    "validation",
+    "packaging",
+    "Cargo.toml",
+    "Cargo.lock",
+    "pyproject.toml",
+];
 
 /// Marks the field in the built library: `narrows.base.engine` leaves it out when it identifies a build.
 const BEGIN: &str = "NARROWS-COMMIT<";

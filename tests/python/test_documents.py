@@ -39,23 +39,3 @@ def test_readme_names_the_versions_that_are_needed() -> None:
     assert f"Rust {rust} or later, Python {python} or later" in text("README.md")
     assert f"Rust {rust} or later" in text(".ci/system")
     assert f"Python {python} or later" in text(".ci/system")
-
-
-def test_the_licence_is_the_same_everywhere() -> None:
-    project, workspace = toml("pyproject.toml")["project"], toml("Cargo.toml")["workspace"]["package"]
-    expression = project["license"]
-    assert expression == f"({workspace['license']}) AND GPL-2.0-only"
-    assert toml("crates/live/Cargo.toml")["package"]["license"] == expression
-    assert re.findall(r"^SPDX-License-Identifier: (.+)$", text("LICENSE"), re.MULTILINE) == [expression]
-    assert f"`{expression}`" in text("README.md").partition("## Licence")[2]
-    assert all((ROOT / name).is_file() for name in project["license-files"])
-
-
-def test_programs_for_the_kernel_are_gpl_and_nothing_else_is() -> None:
-    programs = ROOT / "crates" / "live" / "bpf"
-    sources = [path for path in programs.rglob("*") if path.suffix in {".c", ".h"}]
-    assert len(sources) > 10
-    for path in sources:
-        assert re.search(r"SPDX-License-Identifier: GPL-2\.0\b", path.read_text().partition("\n")[0]), path
-    for path in (path for kind in ("*.rs", "*.toml") for path in (ROOT / "crates").rglob(kind)):
-        assert "SPDX-License-Identifier: GPL" not in path.read_text(encoding="utf-8"), path
