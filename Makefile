@@ -21,6 +21,9 @@ unexport PYTHONPATH PYTHONHOME
 TRIPLE := $(shell rustc -vV 2> /dev/null | sed -n 's/^host: //p')
 GUEST := python/narrows/guest/narrows-guest
 
+# The documentation site: its assembled sources, and its pages.
+SITE := target/site
+
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .PHONY: help setup demo test lint bench mutants docs clean
@@ -70,10 +73,22 @@ mutants: ## which changes to congestion control, recovery and queues no test not
 	@cargo mutants --version > /dev/null 2>&1 || { echo 'cargo-mutants is missing: cargo install --locked cargo-mutants' >&2; exit 1; }
 	@cargo mutants $(MUTANTS)
 
-docs: setup ## the Rust API's pages into target/doc, and where the written documentation starts
-	$(SAY) 'Building the Rust API pages'
+$(VENV)/.docs: pyproject.toml $(VENV)/.packages
+	$(SAY) 'Setup of the site: installing its generator into $(VENV)'
+	@.ci/packages $(BIN)/python docs
+	@touch $@
+
+docs: setup $(VENV)/.docs ## the documentation as a site: pages, Python and Rust API, executed notebooks, a gallery
+	$(SAY) 'Site 1 of 4: the Rust API'
 	@RUSTDOCFLAGS='-D warnings' cargo doc --quiet --locked --workspace --no-deps
-	$(SAY) 'Rust API: file://$(CURDIR)/target/doc/narrows_sim/index.html; the written documentation starts at docs/index.md'
+	$(SAY) 'Site 2 of 4: documents, and notebooks executed'
+	@$(BIN)/python tools/site/assemble.py $(SITE)/docs
+	$(SAY) 'Site 3 of 4: pages of the gallery, made by the commands that it names'
+	@$(BIN)/python tools/site/gallery.py $(SITE)/docs/gallery
+	$(SAY) 'Site 4 of 4: the site'
+	@$(BIN)/zensical build --clean --config-file mkdocs.yml
+	@cp -R target/doc $(SITE)/html/rust
+	$(SAY) 'The site: file://$(CURDIR)/$(SITE)/html/index.html'
 
 clean: ## remove what the other commands made, results/ excepted
 	rm -rf $(VENV) target dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

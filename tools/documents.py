@@ -60,7 +60,7 @@ def blocks(document: Path) -> list[Block]:
 
 def documents() -> list[Path]:
     """List the documents that may have such blocks."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/tutorials").glob("*.md"))]
 
 
 def run(command: str) -> tuple[str, ...]:
