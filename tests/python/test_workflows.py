@@ -143,6 +143,12 @@ def test_scripts_of_the_workflows_name_what_there_is() -> None:
     assert all((ROOT / name).is_file() for name in files)
 
 
+def test_the_site_that_is_published_is_the_one_that_make_docs_builds() -> None:
+    (folder,) = re.findall(r"(?m)^site_dir: (\S+)$", (ROOT / "mkdocs.yml").read_text("utf-8"))
+    steps = LOADED["docs"]["jobs"]["build"]["steps"]
+    assert [step["with"]["path"] for step in steps if "upload-pages-artifact" in step.get("uses", "")] == [folder]
+
+
 def test_packages_are_those_that_readme_names() -> None:
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     lists = [
