@@ -22,7 +22,7 @@ from narrows.outcome import Batch
 from narrows.runs.simulated import Task, run, run_all
 from narrows.studies.reproduction import reproduce
 from narrows.studies.reproduction.result import Cell, Claim
-from narrows_papers.acns import ages, decisions, evaluation, evidence, text, verification
+from narrows_papers.acns import ages, decisions, evaluation, evidence, rests, text, verification
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -184,6 +184,28 @@ def test_the_headline_says_what_the_gain_rests_on(arms: evaluation.Evaluation) -
         "SACK recovery (RFC 6675)", (40.0, 39, 41), (-12, -13, -11), (-97, -99, -95), True, True
     )
     assert "without SACK" not in text.headline(cells, [], 2, [unneeded])
+
+
+def test_the_gain_names_recovery_without_sack_beside_the_number(made: tuple[Path, Any]) -> None:
+    folder, result = made
+    assert re.search(r"more data \(published: 44\.0 % more; with SACK in both arms: 0\.9 % less\)", result.text)
+    shown = (folder / "report.html").read_text()
+    assert "with SACK in both arms −0.9 %; published +44.0 %; 2 runs</div>" in shown
+    (gain,) = [claim for claim in result.claims if "30 % more data" in claim.text]
+    assert "recovery without SACK (with SACK: −0.9 %)" in gain.rests_on
+    assert f"rests on {gain.rests_on}".replace("'", "&#39;") in shown
+
+
+def test_claims_rest_on_the_choices_under_which_they_do_not_hold(arms: evaluation.Evaluation) -> None:
+    claims, rows = evaluation.claims(arms), evidence.variations()
+    found = rests.choices(claims, rows)
+    without, order, data, rtt, lost = (found.get(claim.text, "") for claim in claims)
+    assert not without, "no choice turns the order without ACNS"
+    assert "SACK" in data
+    assert not any("SACK" in one for one in (order, rtt, lost))
+    assert "a bound on cwnd (without one: −49.2 %)" in lost
+    assert "a bound on cwnd (without one: +1.0 %)" in rtt
+    assert not rests.choices(claims, rows[:1])
 
 
 def test_the_headline_says_how_acns_is_read_and_that_windows_need_a_bound(arms: evaluation.Evaluation) -> None:

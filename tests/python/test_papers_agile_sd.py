@@ -19,9 +19,10 @@ from narrows.cli import app
 from narrows.runs.simulated import run
 from narrows.studies import reproduction
 from narrows.studies.reproduction.request import Request
-from narrows.studies.reproduction.result import Reproduction
-from narrows_papers.agile_sd import arms, cells, claims, evidence, execute, fairness, figures, flows, measures
+from narrows.studies.reproduction.result import Claim, Reproduction
+from narrows_papers.agile_sd import arms, cells, claims, evidence, execute, fairness, figures, flows, measures, rests
 from narrows_papers.agile_sd import parts as sweeps
+from narrows_papers.agile_sd.claimed import Found
 from narrows_papers.agile_sd.data import Data, Runs
 from narrows_papers.agile_sd.published import published
 from narrows_papers.agile_sd.report import REPORT
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from narrows.model.scenario import Override
     from narrows.outcome import Run
-    from narrows.studies.reproduction.result import Claim
 
 ALL = tuple(arm.name for arm in arms.ARMS)
 USED = {"agile_sd": 90.0, "cubic": 60.0, "compound": 55.0, "reno": 60.0, "bbr3": 85.0}
@@ -288,6 +288,15 @@ def test_claims_hold_on_runs_as_published() -> None:
 def test_claims_can_fail(changes: dict[str, float], start: str) -> None:
     assert holding(claims.claims(made_runs()), start)
     assert not holding(claims.claims(made_runs(**changes)), start)
+
+
+def test_claims_rest_on_sack_where_the_runs_with_it_decide_otherwise() -> None:
+    late = Claim("CUBIC reaches it later, in about 60 s", True, "50 s", runs=5)
+    other = Claim("Agile-SD has the highest throughput", True, "all", runs=5)
+    with_sack = (replace(late, runs=1), replace(other, holds=False, runs=1))
+    told = rests.choices(Found((late, other), (), (), with_sack))
+    assert told[late.text] == "ns-2's CUBIC (Linux's: 21.3 s)"
+    assert told[other.text] == "recovery without SACK (does not hold with it, one run)"
 
 
 def test_gains_are_of_common_seeds() -> None:

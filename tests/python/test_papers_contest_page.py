@@ -21,7 +21,7 @@ from narrows.cli.curves import print_curve
 from narrows.execution.means import Means
 from narrows.studies.reproduction import reproduce
 from narrows.studies.reproduction.result import Curve
-from narrows_papers.contest import evaluation, evidence, experiment, heat, page, pair, published, report, text
+from narrows_papers.contest import evaluation, evidence, experiment, heat, page, pair, published, report, rests, text
 from narrows_papers.contest.claims import claims, examples, hybla_takes_more
 from narrows_papers.contest.measured import Meeting, Once, collect
 from narrows_papers.contest.variants import NAMES, VARIANTS, variant
@@ -144,6 +144,23 @@ def test_claims_hold_for_what_the_paper_prints() -> None:
     failing = [one.text for one in found if not one.holds]
     assert len(found) == 11
     assert all("fast networks" in one or "Hybla has more" in one for one in failing)
+
+
+def test_claims_rest_on_the_choices_under_which_they_do_not_hold() -> None:
+    found = claims(as_published(), as_published())
+    told = {text.split(" (")[0]: choice for text, choice in rests.choices(found, evidence.search()).items()}
+    assert told["Hybla relegates Westwood"] == "ns-2's defaults (not so with: window limit binds Hybla, too)"
+    assert "queue of 25 packets" in told["Reno and CUBIC come to share"]
+    assert not any(text.startswith("Vegas yields") for text in told), "every choice keeps it"
+
+
+def test_the_score_has_other_choices_beside_it() -> None:
+    readings = evaluation.readings(as_published(), published.read())
+    told = rests.score(readings, evidence.search())
+    assert told.startswith("by the captions as printed ")
+    assert "22 cells with no RTS and CTS" in told
+    assert "17 cells with an ACK for every second segment" in told
+    assert told in text.headline(readings, [], 5, told)
 
 
 def test_claims_fail_where_all_are_equal() -> None:

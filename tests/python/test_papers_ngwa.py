@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.python.plainly import as_json
@@ -10,7 +13,19 @@ from narrows.report import style
 from narrows.runs.simulated import Task, run_all
 from narrows.stats import batch_means
 from narrows.studies.reproduction.result import Claim
-from narrows_papers.ngwa import arms, cells, claims, evidence, linux, linux_claims, rounds, text, window, window_claims
+from narrows_papers.ngwa import (
+    arms,
+    cells,
+    claims,
+    evidence,
+    linux,
+    linux_claims,
+    rests,
+    rounds,
+    text,
+    window,
+    window_claims,
+)
 from narrows_papers.ngwa.published import published
 
 TABLE_2 = dict(zip((arm.name for arm in arms.ARMS), (4001, 328, 7, 0, 1063, 869, 0, 0, 0, 0), strict=True))
@@ -258,6 +273,39 @@ def test_the_search_has_every_point_once_and_the_scenario_among_them() -> None:
     assert "scenario.toml" in names
     assert found.runs > 1, "a mean of one run has no interval"
     assert [point.distance for point in found.points] == sorted(point.distance for point in found.points)
+
+
+def test_losses_of_standard_tcp_have_their_phases_beside_them() -> None:
+    told = rests.phases(evidence.search())
+    assert told == (
+        "a phase effect: 4,219 with the middle link 1 b/s faster, 20,631 with the access links 1 b/s faster; 15 rounds"
+    )
+    said = text.headline(made_windows(), as_published(), [], [], published(), told)
+    assert re.search(rf"RFC 793: [\d,]+ \({re.escape(told)}\); NewReno:", said)
+    assert rests.phases(evidence.Search((), 15)) == ""
+
+
+def test_claims_about_losses_say_how_many_choices_keep_them() -> None:
+    found = rests.choices(claims.claims(as_published(), published()), evidence.search(), published())
+    by_start = {text.split()[0] + text.split()[-1]: told for text, told in found.items()}
+    assert not any(text.startswith("Modes 5 to 8 lose nothing") for text in found), "every choice keeps it"
+    assert len(found) == 3, by_start
+    for told in found.values():
+        kept, number = map(int, re.findall(r"under (\d+) of (\d+) choices", told)[0])
+        assert 0 < kept < number == len(evidence.search().points)
+
+
+def test_who_takes_nearly_all_is_decided_on_all_rounds() -> None:
+    made = as_published()
+    (one,) = [claim for claim in claims.claims(made, published()) if "flows 2 and 4" in claim.text]
+    assert one.holds
+    even = made_rounds((1, 1, 1, 1), 4001, 9000).rounds
+    threefold = {name: replace(arm, rounds=3 * arm.rounds) for name, arm in made.items()}
+    first = made["rfc793"].rounds
+    mixed = {**threefold, "rfc793": replace(made["rfc793"], rounds=(*first, *even, *even))}
+    (one,) = [claim for claim in claims.claims(mixed, published()) if "flows 2 and 4" in claim.text]
+    assert not one.holds
+    assert f"so in {len(first)} of {3 * len(first)} rounds" in one.measured
 
 
 def test_the_headline_counts_claims_and_names_few() -> None:

@@ -15,6 +15,7 @@ import pytest
 
 import narrows
 from narrows.base.errors import InputError
+from narrows.cli.reference_tables import print_reproduction
 from narrows.studies.reproduction import reproduce
 from narrows.studies.reproduction.result import Cell, Claim, Reproduction
 from narrows_papers import PAPERS
@@ -33,7 +34,7 @@ def test_the_contract_has_these_keys_and_plain_numbers() -> None:
     made = Reproduction(
         "acns",
         (Cell("a", 1.0, math.nan, 0.5, math.inf, "s"),),
-        (Claim("said", False, "2 of 3", "in all", 4),),
+        (Claim("said", False, "2 of 3", "in all", 4, "no SACK (with SACK 1)"),),
         {"link": "3 Mb/s"},
         "text",
     )
@@ -50,9 +51,18 @@ def test_the_contract_has_these_keys_and_plain_numbers() -> None:
                 "measured": "2 of 3",
                 "rule": "in all",
                 "runs": 4,
+                "rests_on": "no SACK (with SACK 1)",
             }
         ],
     }
+
+
+def test_the_terminal_says_what_a_claim_rests_on_and_how_few_runs_decide_it(capsys: pytest.CaptureFixture[str]) -> None:
+    few, many = Claim("said", True, "33 %", "in all", 2, "no SACK (with SACK -0.9 %)"), Claim("so", True, "1", "", 20)
+    print_reproduction(Reproduction("acns", (), (few, many), {}, "text"))
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "(33 %; 2 runs; rests on no SACK (with SACK -0.9 %))" in shown
+    assert "so (1)" in shown
 
 
 def test_what_a_real_machine_had_to_say_is_in_the_contract() -> None:

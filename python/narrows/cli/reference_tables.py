@@ -9,6 +9,7 @@ from rich.text import Text
 
 from narrows.base.format import number
 from narrows.cli.plain import new_table, print_doubts
+from narrows.studies.reproduction.result import few
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +47,9 @@ def print_reproduction(made: Reproduction) -> None:
         mark = Text(f"{claim['verdict']:9}", style=VERDICT_STYLES[claim["verdict"]])
         measured = claim.get("measured")
         told = measured if isinstance(measured, str) else number(measured)
-        out.print(Text.assemble(mark, "  ", claim["text"], (f"  ({told})", "dim")))
+        runs, choice = claim.get("runs"), claim.get("rests_on")
+        notes = [told, "" if runs is None else few(runs), f"rests on {choice}" if choice else ""]
+        out.print(Text.assemble(mark, "  ", claim["text"], (f"  ({'; '.join(filter(None, notes))})", "dim")))
 
 
 def _print_cells(cells: Sequence[dict[str, Any]], out: Console) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from narrows.report import network as networks
 from narrows.report import style, tables
-from narrows.studies.reproduction.result import Cell, tally
+from narrows.studies.reproduction.result import Cell, few, tally
 from narrows_papers.acns import evidence, rests, text, verification
 from narrows_papers.acns.evaluation import ARMS, FLOWS, Evaluation, change
 from narrows_papers.acns.figures import TITLES
@@ -121,7 +121,7 @@ def context(result: Reproduction, evaluated: Evaluation, verified: verification.
     order = {flow: style.colour(int(flow) - 1) for flow in FLOWS}
     return {
         "headline": result.text.replace(" MB)", "\u00a0MB)"),
-        "cards": _cards(result, shown),
+        "cards": _cards(result, shown, runs),
         "evaluation_claims": result.claims[: text.CLAIMS],
         "verification_claims": result.claims[text.CLAIMS :],
         "groups": groups(result.cells),
@@ -206,15 +206,16 @@ def _baselines(result: Reproduction) -> list[dict[str, object]]:
     return rows
 
 
-def _cards(result: Reproduction, shown: Sequence[Change]) -> list[dict[str, str]]:
+def _cards(result: Reproduction, shown: Sequence[Change], runs: int) -> list[dict[str, str]]:
     by_title = {change.title: change for change in shown}
 
-    def card(what: str, title: str) -> dict[str, str]:
+    def card(what: str, title: str, choice: str = "") -> dict[str, str]:
         change = by_title[title]
-        return {"what": what, "value": change.measured, "note": f"published {change.published}"}
+        notes = (choice, f"published {change.published}", few(runs))
+        return {"what": what, "value": change.measured, "note": "; ".join(filter(None, notes))}
 
     return [
-        card("Data sent by the TCP flows", "Data sent by the TCP flows"),
+        card("Data sent by the TCP flows", "Data sent by the TCP flows", rests.with_sack(evidence.variations())),
         card("Mean RTT", "Mean RTT of the TCP flows"),
         card("Lost packets", "Packets lost by the TCP flows"),
         {

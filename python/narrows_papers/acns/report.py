@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from narrows.report import network
 from narrows.studies.reproduction.request import command
-from narrows.studies.reproduction.result import Reproduction, on_runs
-from narrows_papers.acns import ages, decisions, evaluation, evidence, figures, page, text, verification
+from narrows.studies.reproduction.result import Reproduction, on_runs, resting
+from narrows_papers.acns import ages, decisions, evaluation, evidence, figures, page, rests, text, verification
 from narrows_papers.frame.execute import Runs
 from narrows_papers.frame.report import Contents, Page, Simulated, Topology
 
@@ -48,8 +48,9 @@ class Acns(Simulated[Made]):
         ((evaluated, verified),) = made
         scenario = evaluated.acns.scenario
         cells = evaluation.cells(evaluated, evaluation.Published.read())
+        asked_of = evaluation.claims(evaluated)
         claims = [
-            *on_runs(evaluation.claims(evaluated), len(evaluated.acns.runs)),
+            *on_runs(resting(asked_of, rests.choices(asked_of, evidence.variations())), len(evaluated.acns.runs)),
             *on_runs(verification.claims(verified), len(verified.seeds)),
         ]
         result = Reproduction(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from narrows.studies.reproduction.result import tally
+from narrows.studies.reproduction.result import few, tally
 from narrows_papers.agile_sd import evidence, fairness, parts, rests, text
 from narrows_papers.agile_sd.arms import BY_NAME, ONE, SCENARIO_TITLES, SMALLEST, folder, per_in_words
 from narrows_papers.agile_sd.claims import CLOSE
@@ -152,17 +152,20 @@ def _cards(data: Data, found: Found) -> list[dict[str, str]]:
     def holding(claims: Sequence[Any]) -> str:
         return tally(claims)
 
+    seeds = few(runs.seeds)
+    runs_told = f"; {seeds}" if seeds else ""
     note = f"of the paper's; with SACK {holding(found.sack)}" if found.sack else "of the paper's"
     return [
         {
             "what": f"Agile-SD at 1500 packets, buffers of {SMALLEST}",
             "value": text.seconds(mean("reached_s", "agile_sd"), 1),
-            "note": f"published about {told.the('reached', 'agile_sd'):.0f} s",
+            "note": f"published about {told.the('reached', 'agile_sd'):.0f} s{runs_told}",
         },
         {
             "what": "CUBIC there",
             "value": text.seconds(mean("reached_s", "cubic"), 1),
-            "note": f"published about {told.the('reached', 'cubic'):.0f} s",
+            "note": f"ns-2's, Linux's {rests.linux_cubic()}; published about {told.the('reached', 'cubic'):.0f} s"
+            f"{runs_told}",
         },
         {
             "what": "Link used by one flow",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from narrows.execution import pilot
 from narrows.model.scenario import Scenario
 from narrows.ownership import AGILE_SD
 from narrows.report import network
-from narrows.studies.reproduction.result import Reproduction
-from narrows_papers.agile_sd import cells, execute, factor, figures, page, text
+from narrows.studies.reproduction.result import Reproduction, resting
+from narrows_papers.agile_sd import cells, execute, factor, figures, page, rests, text
 from narrows_papers.agile_sd.arms import scenario
 from narrows_papers.agile_sd.claimed import decide
 from narrows_papers.agile_sd.data import Data
@@ -49,14 +50,15 @@ class AgileSd(Report[Data]):
         """Compare with the published figures."""
         compared = tuple(cells.cells(made))
         factors = factor.traces()
-        found = decide(made)
+        decided = decide(made)
+        found = replace(decided, printed=tuple(resting(decided.printed, rests.choices(decided))))
         plain = as_run("together", made.flows)
         result = Reproduction(
             paper="agile-sd",
             cells=compared,
             claims=found.all,
             calibration=text.calibration(plain),
-            text=text.headline(made, found),
+            text=text.headline(made, found, rests.linux_cubic()),
             curves=figures.for_terminal(made),
             brief=True,
             shown=tuple(cell for cell in compared if cell.published is not None),

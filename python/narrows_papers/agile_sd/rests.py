@@ -1,10 +1,10 @@
-"""What the result rests on, and the verdict: two paragraphs that end the page."""
+"""What the result rests on: the choices that decide a claim, and the two paragraphs that end the page."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from narrows.studies.reproduction.result import tally
+from narrows.studies.reproduction.result import few, tally
 from narrows_papers.agile_sd import evidence
 
 if TYPE_CHECKING:
@@ -17,6 +17,31 @@ MEASURES = (
     ("utilisation_cubic", "CUBIC", "%"),
 )
 """Columns of `search.csv` for the paragraph, with words and units."""
+
+
+def choices(found: Found) -> dict[str, str]:
+    """Return what claims rest on, by their text: no SACK, where the runs with it decide otherwise; and ns-2's CUBIC."""
+    with_sack = {claim.text: claim for claim in found.sack}
+    told = {}
+    for claim in found.printed:
+        parts = []
+        if claim.text.startswith("CUBIC reaches it") and (linux := linux_cubic()):
+            parts.append(f"ns-2's CUBIC (Linux's: {linux})")
+        other = with_sack.get(claim.text)
+        if other is not None and other.holds != claim.holds:
+            runs = "" if other.runs is None else few(other.runs)
+            parts.append(
+                f"recovery without SACK ({'holds' if other.holds else 'does not hold'} with it{runs and ', '}{runs})"
+            )
+        if parts:
+            told[claim.text] = ", ".join(parts)
+    return told
+
+
+def linux_cubic() -> str:
+    """Return the time after which Linux's CUBIC reaches the maximum, from `search.csv`; empty if it is not there."""
+    row = next((row for row in evidence.search().rows if row["name"] == "cubic, profile linux"), None)
+    return f"{row['reached_s_cubic']} s" if row else ""
 
 
 def rests_on() -> str:

@@ -181,8 +181,8 @@ def command(data: Data) -> str:
     return told if data.flows == FLOWS else f"{told} --flows {data.flows}"
 
 
-def headline(data: Data, found: Found) -> str:
-    """Summarise in one paragraph what agrees and what does not."""
+def headline(data: Data, found: Found, linux: str = "") -> str:
+    """Summarise in one paragraph what agrees and what does not; `linux` is the time that Linux's CUBIC takes."""
     runs = data.printed
 
     def used(arm: str, buffer: int) -> str:
@@ -192,9 +192,10 @@ def headline(data: Data, found: Found) -> str:
     cubic = runs.estimate("reached_s", ONE, SMALLEST, "cubic").mean
     peak = runs.mean("peak_packets", ONE, SMALLEST, "compound")
     told = published()
+    beside = f" (ns-2's; Linux's takes {linux})" if linux else ""
     said = (
         f"With buffers of {SMALLEST} packets one flow of Agile-SD fills the path after {seconds(reached)} and uses "
-        f"{used('agile_sd', SMALLEST)} of it over {DURATION_S:.0f} s; CUBIC takes {seconds(cubic)} and uses "
+        f"{used('agile_sd', SMALLEST)} of it over {DURATION_S:.0f} s; CUBIC takes {seconds(cubic)}{beside} and uses "
         f"{used('cubic', SMALLEST)}; Compound stays at {peak:.0f} packets and {used('compound', SMALLEST)}. Published "
         f"are {told.the('reached', 'agile_sd'):.0f} s, {told.the('reached', 'cubic'):.0f} s and "
         f"{told.the('peak', 'compound'):.0f} packets."

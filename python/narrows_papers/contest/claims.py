@@ -167,9 +167,13 @@ def _fast_dominate(limited: Meetings, unlimited: Meetings, names: list[str]) -> 
         "Illinois and the variants for fast networks tend to dominate the others: in more than half of the pairs",
         2 * found[0] > len(pairs),
         f"{found[0]} of {len(pairs)} pairs with the window limit (and none in the paper's own tables), "
-        f"{found[1]} without it",
+        f"{found[1]} without it ({_seeds(fewest(unlimited))})",
         rule="behaviour of the mean course, in more than half of the pairs",
     )
+
+
+def _seeds(number: int) -> str:
+    return "one seed" if number == 1 else f"{number} seeds"
 
 
 def _tpp(found: Meeting) -> str:

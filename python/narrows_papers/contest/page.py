@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from narrows import _core
 from narrows.outcome import joint_digest
-from narrows.studies.reproduction.result import tally
+from narrows.studies.reproduction.result import few, tally
 from narrows_papers.contest import evaluation, evidence, heat, pair, rests, text
 from narrows_papers.contest.evaluation import GROUPS, NEAR_PERCENT, VEGAS_PERCENT
 from narrows_papers.contest.experiment import SET_TITLES
@@ -250,12 +250,15 @@ def _cards(shown: Shown) -> list[dict[str, str]]:
     others = evaluation.share([one for one in shown.readings.read if one.group != "vegas"])
     vegas = evaluation.share([one for one in shown.readings.read if one.group == "vegas"], VEGAS_PERCENT)
 
+    score = rests.score(shown.readings, evidence.search())
+
     def card(what: str, one: evaluation.Share, note: str) -> dict[str, str]:
         value = f"{100 * one.of_1:.0f} %" if one.total else "–"
         return {"what": what, "value": value, "note": f"{one.near} of {one.total} cells {note}"}
 
+    told = few(shown.made.runs)
     return [
-        card(f"Cells within {NEAR_PERCENT:g} %", shares["all"], "of both tables"),
+        card(f"Cells within {NEAR_PERCENT:g} %", shares["all"], f"as read{f', {told}' if told else ''}; {score}"),
         card("The same without Vegas", others, "without Vegas"),
         card(f"Vegas within {VEGAS_PERCENT:g} %", vegas, "with Vegas"),
         {"what": "Claims that hold", "value": tally(shown.claims), "note": "each listed below"},

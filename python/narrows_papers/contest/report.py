@@ -10,8 +10,8 @@ from narrows.outcome import joint_digest
 from narrows.ownership import CONTEST
 from narrows.report import network
 from narrows.studies.reproduction.request import command
-from narrows.studies.reproduction.result import Reproduction
-from narrows_papers.contest import evaluation, experiment, heat, page, pair, published, table, text
+from narrows.studies.reproduction.result import Reproduction, resting
+from narrows_papers.contest import evaluation, evidence, experiment, heat, page, pair, published, rests, table, text
 from narrows_papers.contest.claims import claims
 from narrows_papers.contest.variants import NAMES, PAIRS
 from narrows_papers.frame.execute import run_set
@@ -73,13 +73,14 @@ class Contest(Report[Both]):
         names = tuple(name for name in NAMES if any(name in both for both in limited))
         maps = page.maps(printed, compared, limited, unlimited, names)
         scenario = runs.plans["limited"].scenario
-        found = claims(limited, unlimited)
+        decided = claims(limited, unlimited)
+        found = resting(decided, rests.choices(decided, evidence.search()))
         result = Reproduction(
             paper="contest",
             cells=(*(one.cell for one in compared), *evaluation.alone(unlimited, names)),
             claims=tuple(found),
             calibration=text.calibration(scenario),
-            text=text.headline(readings, found, runs.runs),
+            text=text.headline(readings, found, runs.runs, rests.score(readings, evidence.search())),
             brief=True,
         )
 

@@ -1,4 +1,4 @@
-"""What the result rests on, and the verdict: two paragraphs that end the page."""
+"""What the result rests on: the choices that decide a claim, and the two paragraphs that end the page."""
 
 from __future__ import annotations
 
@@ -12,6 +12,30 @@ if TYPE_CHECKING:
 
     from narrows.studies.reproduction.result import Claim
     from narrows_papers.contest.evaluation import Readings
+
+
+def choices(claims: Sequence[Claim], search: evidence.Search) -> dict[str, str]:
+    """Return what each claim that holds rests on, by its text: the choices of `search.csv` under which it does not."""
+    found = {}
+    for claim in claims:
+        failing = [row["name"] for row in search.rows if _named(claim) in row["failing"].split("; ")]
+        if claim.holds and failing:
+            found[claim.text] = f"ns-2's defaults (not so with: {'; '.join(failing)})"
+    return found
+
+
+def _named(claim: Claim) -> str:
+    """Return a claim's text as `search.csv` has it: up to its figures."""
+    return claim.text.split(":")[0].split(" (")[0]
+
+
+def score(readings: Readings, search: evidence.Search) -> str:
+    """Return what the score rests on, in words, for beside it: how the tables are read, and the choices below half."""
+    chosen, *others = search.rows
+    low = [row for row in others if 2 * int(row["near"]) < int(chosen["near"])]
+    told = ", ".join(f"{row['near']} cells with {row['name']}" for row in low)
+    captions = f"by the captions as printed {evaluation.share(readings.captioned)}"
+    return f"{captions}; {told}" if told else captions
 
 
 def rests_on() -> str:

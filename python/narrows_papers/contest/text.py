@@ -23,8 +23,19 @@ if TYPE_CHECKING:
 RENOS = ("NewReno", "Reno", "Sack")
 
 
-def headline(readings: Readings, claims: Sequence[Claim], runs: int) -> str:
-    """Summarise in one paragraph what agrees and what does not, with the cells as read and by their captions."""
+def headline(readings: Readings, claims: Sequence[Claim], runs: int, choices: str = "") -> str:
+    """Summarise in one paragraph what agrees and what does not.
+
+    Parameters
+    ----------
+    readings : Readings
+        The cells as read and by their captions.
+    claims : sequence of Claim
+    runs : int
+        Seeds of each pair.
+    choices : str
+        Scores under other choices of ours, for beside the score.
+    """
     cells = readings.read
     shares = evaluation.shares(cells)
     vegas = evaluation.share([one for one in cells if one.group == "vegas"], VEGAS_PERCENT)
@@ -34,9 +45,10 @@ def headline(readings: Readings, claims: Sequence[Claim], runs: int) -> str:
     other = evidence.ns2()
     printed = [one.printed for one in cells]
     theirs = evaluation.Share(*evidence.near(other, printed, NEAR_PERCENT))
+    captions = f"by the captions as printed {evaluation.share(readings.captioned)}"
     said = (
         f"Of the {every.total} published cells {every.near} ({100 * every.of_1:.0f} %) are within {NEAR_PERCENT:g} % "
-        f"of the printed value, over {seeds}; by the captions as printed {evaluation.share(readings.captioned)}. "
+        f"of the printed value, over {seeds}; {choices or captions}. "
         f"Without Vegas they are {without}, and without Hybla too {others}. Of the cells with Vegas {vegas} are "
         f"within {VEGAS_PERCENT:g} %. ns-2.35 itself, the paper's simulator, has {theirs} within {NEAR_PERCENT:g} %. "
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from narrows.report import style
-from narrows.studies.reproduction.result import tally
+from narrows.studies.reproduction.result import few, tally
 from narrows_papers.frame.numbers import spread
 from narrows_papers.ngwa import evidence, linux, rests, text
 from narrows_papers.ngwa.arms import ARMS, BY_NAME, FLOWS
@@ -50,6 +50,7 @@ class Shown:
     scenario: Scenario
     version: str
     quick: bool
+    window_runs: int
 
 
 def context(shown: Shown) -> dict[str, Any]:
@@ -251,20 +252,23 @@ def _cards(shown: Shown) -> list[dict[str, str]]:
     level = shown.windows["mode5"].level("two")
     lost = {name: shown.arms[name].estimate("lost").mean for name in ("mode5", "mode6", "mode7", "mode8", "newreno")}
     jain = min(shown.arms[name].estimate("jain").mean for name in ("mode5", "mode6", "mode7", "mode8"))
+    rounds, windows = (
+        f"; {told}" if (told := few(runs)) else "" for runs in (len(shown.arms["newreno"].rounds), shown.window_runs)
+    )
     return [
         {
             "what": "Window with two flows, mode 5",
             "value": f"{style.count(round(level))} B",
             "note": f"published about {style.count(shown.published.of('window_two', 'mode5'))}; "
-            f"formula {style.count(formula(2))}",
+            f"formula {style.count(formula(2))}{windows}",
         },
         {
             "what": "Packets lost, modes 5 to 8",
             "value": style.number(max(value for name, value in lost.items() if name != "newreno")),
             "note": f"most of the four (published {style.count(shown.published.of('lost', 'mode5'))}); "
-            f"NewReno {style.number(lost['newreno'])} ({style.count(shown.published.of('lost', 'newreno'))})",
+            f"NewReno {style.number(lost['newreno'])} ({style.count(shown.published.of('lost', 'newreno'))}){rounds}",
         },
-        {"what": "Jain's index, modes 5 to 8", "value": f"{jain:.4f}", "note": "the least of the four means"},
+        {"what": "Jain's index, modes 5 to 8", "value": f"{jain:.4f}", "note": f"the least of the four means{rounds}"},
         {
             "what": "Claims that hold",
             "value": holding(shown.simulated),

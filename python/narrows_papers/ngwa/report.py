@@ -8,10 +8,23 @@ from typing import TYPE_CHECKING, Final
 
 from narrows.report import network
 from narrows.studies.reproduction.request import command
-from narrows.studies.reproduction.result import DECIDING_RUNS, Reproduction, by_majority, on_runs
+from narrows.studies.reproduction.result import DECIDING_RUNS, Reproduction, by_majority, on_runs, resting
 from narrows_papers.frame.execute import Runs
 from narrows_papers.frame.report import Contents, Page, Simulated, Topology
-from narrows_papers.ngwa import cells, claims, figures, linux, linux_claims, page, rounds, text, window, window_claims
+from narrows_papers.ngwa import (
+    cells,
+    claims,
+    evidence,
+    figures,
+    linux,
+    linux_claims,
+    page,
+    rests,
+    rounds,
+    text,
+    window,
+    window_claims,
+)
 from narrows_papers.ngwa.arms import ARMS, scenario
 from narrows_papers.ngwa.published import published
 
@@ -96,9 +109,12 @@ class Ngwa(Simulated[Made]):
             *cells.of_rounds(one.arms, told),
             *cells.of_linux(one.transfers),
         )
+        of_rounds = claims.claims(one.arms, told)
         simulated = (
             *by_majority([window_claims.claims(windows) for windows in one.every_window]),
-            *on_runs(claims.claims(one.arms, told), len(one.arms["newreno"].rounds)),
+            *on_runs(
+                resting(of_rounds, rests.choices(of_rounds, evidence.search(), told)), len(one.arms["newreno"].rounds)
+            ),
         )
         of_linux, variation = (
             tuple(
@@ -118,7 +134,9 @@ class Ngwa(Simulated[Made]):
             cells=compared,
             claims=(*simulated, *of_linux, *variation),
             calibration=text.calibration(plain),
-            text=text.headline(one.windows, one.arms, (*simulated, *of_linux), variation, told),
+            text=text.headline(
+                one.windows, one.arms, (*simulated, *of_linux), variation, told, rests.phases(evidence.search())
+            ),
             curves=figures.for_terminal(one.windows),
             brief=True,
             shown=tuple(cell for cell in compared if cell.published is not None),
@@ -135,6 +153,7 @@ class Ngwa(Simulated[Made]):
             scenario=plain,
             version=one.version,
             quick=asked.quick,
+            window_runs=len(one.every_window),
         )
         return Contents(
             result=result,

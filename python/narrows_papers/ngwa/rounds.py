@@ -95,10 +95,10 @@ class Rounds:
             return [one.jain for one in self.rounds]
         return [float(sum(getattr(one, quantity))) for one in self.rounds]
 
-    def share(self, flows: Sequence[str]) -> float:
-        """Share of these flows in the total of the first round, in [0, 1]."""
-        first = dict(zip(FLOWS, self.rounds[0].arrived, strict=True))
-        return sum(first[flow] for flow in flows) / sum(first.values())
+    def share(self, flows: Sequence[str], index: int = 0) -> float:
+        """Share of these flows in the total of a round, the first by default, in [0, 1]."""
+        rates = dict(zip(FLOWS, self.rounds[index].arrived, strict=True))
+        return sum(rates[flow] for flow in flows) / sum(rates.values())
 
 
 def tasks(rounds: int) -> list[Task]:

@@ -148,8 +148,17 @@ def headline(
     claims: Sequence[Claim],
     variation: Sequence[Claim],
     published: Published,
+    choices: str = "",
 ) -> str:
-    """Summarise in one paragraph, from the results and the published figures alone, what agrees and what does not."""
+    """Summarise in one paragraph what agrees and what does not.
+
+    Parameters
+    ----------
+    windows, arms, claims, variation, published
+        Results and published figures.
+    choices : str
+        What other choices of ours do to RFC 793's losses, for beside that figure.
+    """
     simulated = [claim for claim in claims if "(window of" not in claim.text]
     of_linux = [claim for claim in claims if "(window of" in claim.text]
     rounds = len(arms["newreno"].rounds)
@@ -157,7 +166,7 @@ def headline(
         f"Claims of the paper's simulations that hold here: {tally(simulated)}; of its Linux section, in simulation: "
         f"{tally(of_linux)}; with a window of {linux.WINDOW_TITLES['96kB']}: {tally(variation)}.",
         _level_text(windows, published),
-        _loss_text(arms, rounds),
+        _loss_text(arms, rounds, choices),
         _fair_text(arms),
     ]
     failing = [claim.text for claim in simulated if claim.verdict == "differs"]
@@ -186,11 +195,15 @@ def _level_text(windows: Mapping[str, Window], published: Published) -> str:
     )
 
 
-def _loss_text(arms: Mapping[str, Rounds], rounds: int) -> str:
+def _loss_text(arms: Mapping[str, Rounds], rounds: int, choices: str) -> str:
     lost = {name: made.estimate("lost").mean for name, made in arms.items()}
     none = all(lost[name] == 0 for name in DIVIDED)
     named = [name for name in lost if not (none and name in DIVIDED)]
-    listed = "; ".join(f"{BY_NAME[name].title.removeprefix('NGWA ')}: {style.number(lost[name])}" for name in named)
+    beside = {"rfc793": f" ({choices})" if choices else ""}
+    listed = "; ".join(
+        f"{BY_NAME[name].title.removeprefix('NGWA ')}: {style.number(lost[name])}{beside.get(name, '')}"
+        for name in named
+    )
     listed += "; none in modes 5 to 8" if none else ""
     return f"Lost packets in ten minutes, mean of {rounds} round{'s' if rounds > 1 else ''}: {listed}."
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from os import PathLike
 
     import numpy as np
@@ -84,6 +84,8 @@ class Claim:
         How `holds` was computed: which statistic, which bound, and whether it is bounded on both sides.
     runs : int or None
         Fewest runs of a setting, each with its own seed, behind the figures; `None` if none is drawn at random.
+    rests_on : str
+        The choice of ours that decides the claim, with the figures under the other choice; empty if none was found to.
 
     Examples
     --------
@@ -96,6 +98,7 @@ class Claim:
     measured: str
     rule: str = ""
     runs: int | None = None
+    rests_on: str = ""
 
     @property
     def verdict(self) -> str:
@@ -113,7 +116,33 @@ class Claim:
             "measured": self.measured,
             "rule": self.rule,
             "runs": self.runs,
+            "rests_on": self.rests_on,
         }
+
+
+def few(runs: int) -> str:
+    """Return the number of runs as words, if it is too small to decide a claim; otherwise nothing.
+
+    Examples
+    --------
+    >>> few(1), few(2), few(5)
+    ('one run', '2 runs', '')
+    """
+    if runs >= DECIDING_RUNS:
+        return ""
+    return "one run" if runs == 1 else f"{runs} runs"
+
+
+def resting(claims: Iterable[Claim], choices: Mapping[str, str]) -> list[Claim]:
+    """Return the claims with the choices that they rest on.
+
+    Parameters
+    ----------
+    claims : iterable of Claim
+    choices : mapping of str to str
+        The choice by the claim's text; texts that no claim has are ignored.
+    """
+    return [replace(one, rests_on=choices.get(one.text, one.rests_on)) for one in claims]
 
 
 def on_runs(claims: Iterable[Claim], runs: int) -> list[Claim]:
