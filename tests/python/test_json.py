@@ -185,8 +185,9 @@ def test_a_reproduction_has_the_promised_shape() -> None:
             "measured": {"type": "string"},
             "rule": {"type": "string"},
             "runs": {"type": ["integer", "null"]},
+            "rests_on": {"type": "string"},
         },
-        "required": ["text", "holds", "verdict", "measured", "rule", "runs"],
+        "required": ["text", "holds", "verdict", "measured", "rule", "runs", "rests_on"],
         "additionalProperties": False,
     }
     jsonschema.validate(
