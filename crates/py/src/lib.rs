@@ -301,10 +301,13 @@ fn places(text: &str) -> Vec<(Vec<Part>, usize)> {
     found.map(|(path, line)| (path.into_iter().map(part).collect(), line)).collect()
 }
 
-/// Return the JSON Schema of scenario files. Queues are those of the engine; a user may add congestion controls.
+/// Return the JSON Schema of scenario files, with the names that they may use; `own` adds congestion controls.
 #[pyfunction]
-fn schema() -> String {
-    narrows_scenario::schema(&narrows_sim::catalogue()).to_string()
+#[pyo3(signature = (own = Vec::new()))]
+fn schema(own: Vec<ForeignRow>) -> String {
+    let mut catalogue = narrows_sim::catalogue();
+    catalogue.cc.extend(own.into_iter().map(foreign_row));
+    narrows_scenario::schema(&catalogue).to_string()
 }
 
 /// Return congestion controls, queues and schemes with their parameters, as JSON.

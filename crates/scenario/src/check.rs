@@ -6,7 +6,7 @@ use crate::problem::{Place, Report};
 use crate::quantity::{self, Amount, Flaw};
 use crate::record::{Item, Record, Value};
 use crate::schema::{self, Field, Kind, Need, Table, Word};
-use crate::suggest::hint;
+use crate::suggest::{hint, tables as table_hint, units as unit_hint};
 use crate::tree::{Branch, Entry, Tree, read_value};
 use crate::types::Limit;
 use narrows_settings::queue;
@@ -181,7 +181,7 @@ pub(crate) fn plain(kind: &Kind, text: &str) -> Option<Value> {
 }
 
 /// Returns a value if it fits the kind.
-fn value(kind: &Kind, tree: &Tree) -> Option<Value> {
+pub(crate) fn value(kind: &Kind, tree: &Tree) -> Option<Value> {
     let mut report = Report::new("");
     let value = check(kind, tree, &Path::Root, &Catalogue::default(), &mut report);
     report.is_empty().then_some(value)
@@ -226,6 +226,7 @@ fn check(kind: &Kind, tree: &Tree, path: &Path<'_>, catalogue: &Catalogue, repor
         (Kind::Rates(least, most), Branch::List(items)) => rates(kind, (*least, *most), tree, items, path, report),
         (Kind::CcParams, Branch::Table(entries)) => Value::Params(entries.iter().map(param).collect()),
         _ => scalar(kind, tree).unwrap_or_else(|reason| {
+            let reason = reason + &table_hint::hint(kind, tree, path, catalogue);
             report.add(tree.place, path, tree.show(), reason, allowed(kind, catalogue));
             Value::Bad
         }),
@@ -318,7 +319,10 @@ fn find(words: &[Word], text: &str) -> Option<&'static str> {
 /// Checks a scalar value; the error describes the fault.
 fn scalar(kind: &Kind, tree: &Tree) -> Result<Value, String> {
     let wrong = || Err(format!("is not {}", kind.noun()));
-    let flawed = |flaw: Flaw| flaw.reason(&kind.noun());
+    let flawed = |flaw: Flaw| match (flaw, &tree.value) {
+        (Flaw::WrongUnit, Branch::Text(text)) => flaw.reason(&kind.noun()) + &unit_hint::hint(kind, text),
+        _ => flaw.reason(&kind.noun()),
+    };
     match (kind, &tree.value) {
         // Unknown PHYs are refused later, where the catalogue with the known ones is available.
         (Kind::Text | Kind::Phy, Branch::Text(text)) => Ok(Value::Text(text.clone())),

@@ -9,21 +9,17 @@ use narrows_settings::queue::Discipline;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// Returns the JSON Schema of scenario files, with the queues and the tables of schemes of the catalogue. It does not
-/// restrict the names of congestion controls: see [`schema_for`].
-#[must_use]
-pub fn schema(catalogue: &Catalogue) -> Value {
-    let (queues, schemes) = (catalogue.queues.clone(), catalogue.schemes.clone());
-    schema_for(&Catalogue { queues, schemes, ..Catalogue::default() })
-}
+/// Address of the JSON Schema: its `$id`, and what the first line of a scenario file names (`#:schema`).
+pub const SCHEMA_ID: &str = "https://raw.githubusercontent.com/narrows/narrows/main/docs/scenario.schema.json";
 
 /// Returns the JSON Schema of scenario files, restricted to the catalogue's names. An empty list restricts nothing.
 #[must_use]
-pub fn schema_for(catalogue: &Catalogue) -> Value {
+pub fn schema(catalogue: &Catalogue) -> Value {
     let mut writer = Writer { catalogue, tables: BTreeMap::new() };
     let Value::Object(root) = writer.table(root(&catalogue.schemes)) else { return Value::Null };
     let mut schema = Map::new();
     schema.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
+    schema.insert("$id".into(), json!(SCHEMA_ID));
     schema.insert("title".into(), json!("Narrows scenario"));
     schema.extend(root);
     schema.insert("$defs".into(), writer.tables.into_iter().collect::<Map<_, _>>().into());

@@ -33,7 +33,7 @@ pub use build::Choices;
 pub use catalogue::{
     Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, CatalogueVariable, Ns2Agent,
 };
-pub use json_schema::{schema, schema_for};
+pub use json_schema::{SCHEMA_ID, schema};
 pub use problem::{Problem, Problems, SET_PATH};
 pub use reference::reference;
 pub use size::Size;
@@ -89,6 +89,9 @@ pub fn parse_told(
 ) -> Result<(Scenario, Vec<Problem>), Problems> {
     let mut report = Report::new(path);
     let mut tree = tree::read(text, &mut report);
+    if report.is_empty() && overrides.is_empty() {
+        tree.needs_settings(&mut report);
+    }
     if !report.is_empty() {
         return Err(report.into_problems());
     }

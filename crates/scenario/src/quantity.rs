@@ -190,6 +190,17 @@ fn read(text: &str, units: &'static [Unit]) -> Result<(u64, bool), Flaw> {
     number.times(find(units, name).ok_or(Flaw::WrongUnit)?.size)
 }
 
+/// Splits `10 Mb/s` into the text of its number and its unit; `None` if either is missing or wrong.
+pub(crate) fn parts(text: &str) -> Option<(&str, &str)> {
+    let (number, digits, unit) = split(text).ok()?;
+    (!number.negative && !unit.is_empty()).then_some((digits, unit))
+}
+
+/// Whether a text is a whole number of base units above zero, in one of these units.
+pub(crate) fn fits(text: &str, units: &'static [Unit]) -> bool {
+    read(text, units).is_ok_and(|(n, exact)| n > 0 && exact)
+}
+
 /// Reads a length of time, to the nanosecond.
 pub(crate) fn time(text: &str) -> Result<Duration, Flaw> {
     read(text, TIME).map(|(n, _)| Duration::from_nanos(n))

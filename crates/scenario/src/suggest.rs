@@ -1,4 +1,7 @@
-//! Finds the known name that is closest to an unknown one.
+//! Finds what a wrong value probably means. Here: the known name that is closest to an unknown one.
+
+pub(crate) mod tables;
+pub(crate) mod units;
 
 /// Returns the known word that differs least from `word`, if it differs little.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

@@ -65,6 +65,13 @@ impl Tree {
         }
     }
 
+    /// Reports a file without any setting: an empty one, or one of comments.
+    pub(crate) fn needs_settings(&self, report: &mut Report) {
+        if matches!(&self.value, Branch::Table(entries) if entries.is_empty()) {
+            report.add(Place::Nowhere, "", "", "this file has no settings", ALLOWED);
+        }
+    }
+
     fn as_text(&self) -> Option<&str> {
         match &self.value {
             Branch::Text(text) => Some(text),
@@ -120,6 +127,9 @@ impl Source<'_> {
     }
 }
 
+/// What a file may hold, for one that holds nothing of it.
+const ALLOWED: &str = "a scenario in TOML; `narrows init` writes a first one";
+
 /// Reads a file. Syntax errors go to `report`; the tree then holds the readable part.
 pub(crate) fn read(text: &str, report: &mut Report) -> Tree {
     let source = Source::File(Lines::new(text));
@@ -131,7 +141,8 @@ pub(crate) fn read(text: &str, report: &mut Report) -> Tree {
         // One broken line causes several errors; only the first one helps.
         let line = if let Place::File(line, _) = place { Some(line) } else { None };
         if line != last {
-            report.add(place, "", "", format!("this is not TOML: {}", error.message()), "");
+            let allowed = if report.is_empty() { ALLOWED } else { "" };
+            report.add(place, "", "", format!("this is not TOML: {}", error.message()), allowed);
         }
         last = line;
     }

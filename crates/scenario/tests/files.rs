@@ -6,8 +6,8 @@ mod common;
 
 use common::{ReadyToRun, SMALL, catalogue, good, good_with, ready_to_run};
 use narrows_scenario::{
-    Catalogue, DelayedAck, EcnEcho, IdleRestart, Pacing, RateLimited, Reduction, SlowStart, parse, parse_with,
-    reference, schema, schema_for,
+    Catalogue, DelayedAck, EcnEcho, IdleRestart, Pacing, RateLimited, Reduction, SCHEMA_ID, SlowStart, parse,
+    parse_with, reference, schema,
 };
 use narrows_units::Duration;
 use serde_json::Value;
@@ -146,6 +146,7 @@ fn the_schema_says_what_the_parser_takes() {
     assert_eq!(open["$defs"]["queue"]["additionalProperties"], true, "which disciplines there are, it does not know");
     let schema = schema(&catalogue());
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    assert_eq!(schema["$id"], SCHEMA_ID);
     assert_eq!(schema["additionalProperties"], false);
     let defs = schema["$defs"].as_object().unwrap();
     for (name, def) in defs {
@@ -165,7 +166,7 @@ fn the_schema_says_what_the_parser_takes() {
         assert!(defs.contains_key(name), "{reference} leads nowhere");
     }
     assert_eq!(
-        schema_for(&catalogue())["$defs"]["tcp"]["properties"]["cc"]["enum"],
+        schema["$defs"]["tcp"]["properties"]["cc"]["enum"],
         serde_json::json!([
             "cubic", "reno", "none", "tahoe", "fack", "dctcp", "prague", "bbr", "htcp", "westwood", "vegas"
         ])

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{SMALL, catalogue};
-use narrows_scenario::{Catalogue, Scenario, parse, reference, schema_for};
+use narrows_scenario::{Catalogue, Scenario, parse, reference, schema};
 use narrows_settings::scheme::{Kind, Param, Rule, Scheme, Word};
 
 static TOY: Scheme = Scheme {
@@ -100,9 +100,9 @@ fn its_table_is_documented() {
             "| `toy` | table [toy](#toy) | no TOY | Settings of TOY in routers and at end points; not beside"
         )
     );
-    let schema = schema_for(&with_toy());
-    assert_eq!(schema["$defs"]["toy"]["properties"]["level"]["maximum"], 3);
-    assert!(schema_for(&catalogue())["$defs"].get("toy").is_none());
+    let known = schema(&with_toy());
+    assert_eq!(known["$defs"]["toy"]["properties"]["level"]["maximum"], 3);
+    assert!(schema(&catalogue())["$defs"].get("toy").is_none());
     let row = with_toy().scheme_rows().pop().unwrap();
     assert_eq!((row.name.as_str(), row.params.len()), ("toy", 7));
     let json = with_toy().to_json();

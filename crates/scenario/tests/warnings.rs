@@ -76,3 +76,40 @@ fn overrides_and_shared_tables_are_warned_of_once() {
     let set = told_with(&text("{ kind = \"fq_codel\" }", ""), &[("topology.bottleneck.queue.quantum", "300 B")]);
     assert!(set.len() == 1 && set[0].starts_with("--set: topology.bottleneck.queue.quantum"), "{set:?}");
 }
+
+#[test]
+fn a_link_that_carries_nothing_is_warned_of() {
+    let link = |settings: &str| text("{}", "").replace("rate = \"10 Mb/s\", delay = \"20 ms\"", settings);
+    let cases = [
+        (
+            "rate = \"1 kb/s\", delay = \"20 ms\"",
+            "test.toml:7: topology.bottleneck.rate: \"1 kb/s\" carries nothing: one packet of flow \"bulk\" (1500 B) takes 12 s, \
+             and the run lasts 10 s",
+        ),
+        (
+            "rate = \"10 Mb/s\", delay = \"10 s\"",
+            "test.toml:7: topology.bottleneck.delay: \"10 s\" carries nothing: the run lasts 10 s",
+        ),
+        (
+            "rate = \"10 Mb/s\", delay = \"20 ms\", per = \"100 %\"",
+            "test.toml:7: topology.bottleneck.per: \"100 %\" carries nothing: every packet is lost",
+        ),
+        (
+            "rate = \"10 Mb/s\", delay = \"20 ms\", loss = { kind = \"gilbert_elliott\", to_bad = 0.1, to_good = 0.1, per_good = 1 }",
+            "test.toml:7: topology.bottleneck.loss: { .. } carries nothing: every packet is lost",
+        ),
+        (
+            "rate = \"10 Mb/s\", delay = \"20 ms\", reverse = { rate = \"1 kb/s\" }",
+            "test.toml:7: topology.bottleneck.reverse.rate: \"1 kb/s\" carries nothing: one packet of flow \"bulk\" (1500 B) takes \
+             12 s, and the run lasts 10 s",
+        ),
+    ];
+    for (settings, expected) in cases {
+        assert_eq!(told_with(&link(settings), &[]), [expected]);
+    }
+    // A change makes it carry something, so do a longer run and a smaller packet.
+    let slow = "rate = \"1 kb/s\", delay = \"20 ms\"";
+    assert_eq!(told_with(&link(&format!("{slow}, changes = [{{ at = \"1 s\", rate = \"1 Mb/s\" }}]")), &[]), [""; 0]);
+    assert_eq!(told_with(&link(slow), &[("duration", "60 s")]), [""; 0]);
+    assert_eq!(told_with(&link(slow), &[("tcp.mss", "500 B")]), [""; 0]);
+}

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{bad, bad_with, catalogue, good, good_with};
-use narrows_scenario::{Aggregation, Catalogue, Limit, Scenario, Wifi, WifiMode, WifiQueues, parse, schema_for};
+use narrows_scenario::{Aggregation, Catalogue, Limit, Scenario, Wifi, WifiMode, WifiQueues, parse, schema};
 use narrows_units::{Bytes, Duration, Packets, Rate};
 use serde_json::json;
 
@@ -345,8 +345,8 @@ fn the_resolved_channel_has_names_and_base_units() {
 
 #[test]
 fn the_schema_names_the_phys_and_what_each_takes() {
-    let schema = schema_for(&catalogue());
-    let wifi = &schema["$defs"]["wifi"];
+    let known = schema(&catalogue());
+    let wifi = &known["$defs"]["wifi"];
     assert_eq!(wifi["properties"]["phy"]["enum"], json!(["802.11", "802.11b", "802.11g", "802.11n", "802.11ac"]));
     let rule = |phy: &str| {
         let rules = wifi["allOf"].as_array().unwrap();
@@ -358,7 +358,7 @@ fn the_schema_names_the_phys_and_what_each_takes() {
     });
     assert_eq!(rule("802.11b"), refused);
     assert_eq!(rule("802.11n"), json!({ "rate": false, "preamble": false }));
-    assert_eq!(schema_for(&Catalogue::default())["$defs"]["wifi"]["properties"]["phy"]["type"], "string");
+    assert_eq!(schema(&Catalogue::default())["$defs"]["wifi"]["properties"]["phy"]["type"], "string");
 }
 
 #[test]

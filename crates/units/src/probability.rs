@@ -44,6 +44,12 @@ impl Probability {
         self.0
     }
 
+    /// Whether the probability is exactly one.
+    #[must_use]
+    pub fn is_certain(self) -> bool {
+        self.0 >= 1.0
+    }
+
     /// Whether the probability is exactly zero, so that no random number is needed.
     #[must_use]
     pub fn is_never(self) -> bool {

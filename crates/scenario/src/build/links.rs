@@ -35,7 +35,7 @@ pub(crate) struct Links {
     ends: BTreeSet<(usize, usize)>,
     /// Limits in bytes or in time, to be compared with the flows' packets: one for each place.
     byte_limits: Vec<ByteLimit>,
-    /// Parameters of queues that may be odd: one for each place.
+    /// Settings of links and queues that may be odd: one for each place.
     pub(super) odd: Vec<Noted>,
     /// Places of limits that were refused already.
     pub(super) refused: BTreeSet<Place>,
@@ -166,7 +166,7 @@ impl Build<'_> {
         let loss = self.loss(own, &own_path).or_else(|| self.loss(Some(link), path)).unwrap_or(Some(Loss::None));
         let impairments = self.impairments((own, &own_path), (link, path));
         let (rate, trace) = rated?;
-        Some(Direction {
+        let made = Direction {
             rate,
             trace,
             delay: layers.get("delay")?,
@@ -174,7 +174,10 @@ impl Build<'_> {
             loss: loss?,
             changes: changes?,
             impairments: impairments?,
-        })
+        };
+        let tables: Vec<_> = own.map(|own| (own, &own_path)).into_iter().chain([(link, path)]).collect();
+        links.note_idle(&made, &tables);
+        Some(made)
     }
 
     /// Returns a table's losses: `None` if it gives none, `Some(None)` if they are wrong.

@@ -72,7 +72,7 @@ pub(crate) fn scenario(
     build.around_scheme(&found, &flows);
     build.room_for_packets(&flows, &links);
     build.air_for_packets(&flows, &wifi);
-    build.odd_queues(&links, &flows);
+    build.odd_links(&links, &flows);
     flows.truncate(listed);
     let (when, sample_state) = match root.table("sampling") {
         Some(table) => (table.get("interval")?, build.sampled_state(table)?),
@@ -106,6 +106,9 @@ pub(crate) fn scenario(
 
 /// Derives a name from the file's: its stem, with characters that names may not have replaced.
 fn stem(path: &str) -> String {
+    if path == "-" {
+        return "stdin".to_owned();
+    }
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
     let fits = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
@@ -159,6 +162,6 @@ mod tests {
         assert_eq!(stem("scenarios/two-cubic.toml"), "two-cubic");
         assert_eq!(stem("C:\\x\\a b.toml"), "a-b");
         assert_eq!(stem(""), "scenario");
-        assert_eq!(stem("-"), "-");
+        assert_eq!(stem("-"), "stdin");
     }
 }

@@ -1,15 +1,16 @@
-//! Settings of queues that are legal but odd: they are warned of, not refused.
+//! Settings of links and queues that are legal but odd: they are warned of, not refused.
 
 use super::Build;
 use super::links::{Links, QueueLayer};
 use crate::check::Path;
 use crate::problem::Place;
 use crate::quantity::{show_rate, show_time};
-use crate::types::Flow;
+use crate::record::Record;
+use crate::types::{Direction, Flow, Loss};
 use narrows_settings::queue::{Discipline, Params, Value};
 use narrows_units::{Bytes, Duration, Rate};
 
-/// A parameter of a queue that may be odd. Whether it is depends on the flows.
+/// A setting that may be odd. Whether it is depends on the flows and the duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// Bytes that a sub-queue may send in its turn.
@@ -18,6 +19,12 @@ enum Kind {
     Target(Duration, Rate),
     /// Marks instead of drops, or above a threshold.
     Marks,
+    /// The rate of a link, without changes.
+    Slow(Rate),
+    /// The delay of a link, without changes.
+    Late(Duration),
+    /// Losses of every packet.
+    Lost,
 }
 
 /// A parameter as the file gives it.
@@ -50,21 +57,47 @@ impl Links {
             let found = stack.iter().find_map(|(record, path)| Some((record.given(param.name)?, path)));
             let Some((item, path)) = found else { continue };
             let field = Path::Key(path, param.name).to_string();
-            let noted = Noted { kind, place: item.place, field, shown: item.shown.clone() };
-            match self.odd.iter_mut().find(|known| known.place == noted.place && known.field == noted.field) {
-                Some(known) => match (known.kind, kind) {
-                    (Kind::Target(_, before), Kind::Target(_, now)) if now < before => *known = noted,
-                    _ => {}
-                },
-                None => self.odd.push(noted),
-            }
+            self.note(Noted { kind, place: item.place, field, shown: item.shown.clone() });
+        }
+    }
+
+    fn note(&mut self, noted: Noted) {
+        match self.odd.iter_mut().find(|known| known.place == noted.place && known.field == noted.field) {
+            Some(known) => match (known.kind, noted.kind) {
+                (Kind::Target(_, before), Kind::Target(_, now)) if now < before => *known = noted,
+                _ => {}
+            },
+            None => self.odd.push(noted),
+        }
+    }
+
+    /// Notes settings with which a direction of a link may carry nothing. `layers` are the tables that give them, with
+    /// their paths, the uppermost first.
+    pub(super) fn note_idle(&mut self, made: &Direction, layers: &[(&Record, &Path<'_>)]) {
+        let lost = match made.loss {
+            Loss::None => false,
+            Loss::Uniform(per) => per.is_certain(),
+            Loss::GilbertElliott { per_good, per_bad, .. } => per_good.is_certain() && per_bad.is_certain(),
+        };
+        let constant = made.trace.is_none() && made.changes.iter().all(|change| change.rate.is_none());
+        let near = made.changes.iter().any(|change| change.delay.is_some());
+        for (key, kind) in [
+            ("rate", constant.then_some(Kind::Slow(made.rate))),
+            ("delay", (!near).then_some(Kind::Late(made.delay))),
+            ("per", lost.then_some(Kind::Lost)),
+            ("loss", lost.then_some(Kind::Lost)),
+        ] {
+            let given = layers.iter().find_map(|(record, path)| Some((record.given(key)?, *path)));
+            let (Some(kind), Some((item, path))) = (kind, given) else { continue };
+            let field = Path::Key(path, key).to_string();
+            self.note(Noted { kind, place: item.place, field, shown: item.shown.clone() });
         }
     }
 }
 
 impl Build<'_> {
-    /// Warns of queue parameters that do not suit the flows.
-    pub(super) fn odd_queues(&mut self, links: &Links, flows: &[Flow]) {
+    /// Warns of settings of links and queues that do not suit the flows.
+    pub(super) fn odd_links(&mut self, links: &Links, flows: &[Flow]) {
         let Some(largest) = flows.iter().max_by_key(|flow| self.packet(flow)) else { return };
         let size = self.packet(largest);
         let packet = format!("one packet of flow \"{}\" ({size} B)", largest.name);
@@ -82,6 +115,15 @@ impl Build<'_> {
                     )
                 }
                 Kind::Marks if !marks => "has no effect: no flow uses ECN (tcp.ecn), so nothing is marked".to_owned(),
+                Kind::Slow(rate) if rate.time_for(Bytes::new(size)) >= self.duration => format!(
+                    "carries nothing: {packet} takes {}, and the run lasts {}",
+                    show_time(rate.time_for(Bytes::new(size))),
+                    show_time(self.duration)
+                ),
+                Kind::Late(delay) if *delay >= self.duration => {
+                    format!("carries nothing: the run lasts {}", show_time(self.duration))
+                }
+                Kind::Lost => "carries nothing: every packet is lost".to_owned(),
                 _ => continue,
             };
             self.report.warn(*place, field, shown, reason);

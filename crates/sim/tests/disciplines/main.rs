@@ -9,7 +9,7 @@ mod toys;
 use narrows_queue::registry::registry;
 use narrows_queue::{Disciplines, Row};
 use narrows_samples::{Samples, Table};
-use narrows_scenario::{Catalogue, Sampling, Scenario, parse, reference, schema_for};
+use narrows_scenario::{Catalogue, Sampling, Scenario, parse, reference, schema};
 use narrows_sim::{Options, Outcome, RunError, catalogue_with, run};
 use proptest::prelude::*;
 
@@ -132,7 +132,8 @@ fn parameters_of_one_name_are_each_disciplines_own() {
 
 #[test]
 fn schema_and_documents_follow_the_row() {
-    let schema = &schema_for(&catalogue())["$defs"]["queue"];
+    let known = schema(&catalogue());
+    let schema = &known["$defs"]["queue"];
     let kinds: Vec<_> =
         schema["properties"]["kind"]["oneOf"].as_array().unwrap().iter().map(|one| &one["const"]).collect();
     let names: Vec<_> = registry().iter().map(|row| row.about.name).chain(["ticker", "classes", "gate"]).collect();
