@@ -362,8 +362,8 @@ def live_shell(scenario: Scenario, seed: int, host: str, traffic: bool) -> int:
 def end_on_failed_allocation() -> None:
     """End this process with exit code 1 and a message if an allocation of the engine fails; for commands."""
 
-def schema() -> str:
-    """Return the JSON Schema of scenario files."""
+def schema(own: list[tuple[str, str, list[tuple[str, str, bool | float]]]] = ...) -> str:
+    """Return the JSON Schema of scenario files; `own` adds congestion controls, as for `parse`."""
 
 def places(text: str) -> list[tuple[list[str | int], int]]:
     """Return the path and the line, from 1, of each key and each element of an array in a TOML document.

@@ -6,7 +6,7 @@ import difflib
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from narrows import _core
 from narrows.base import bundled, inputs
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from narrows.model.resolved import Channel, Resolved
 
+SCHEMA_ID: Final = "https://raw.githubusercontent.com/narrows/narrows/main/docs/scenario.schema.json"
+"""Address of the JSON Schema: its ``$id``, and what the first line of a scenario file names."""
+
 Override = str | int | float | bool | dict[str, Any]
 """A replacement for a value of the file: text as the file would write it, a dictionary for a table."""
 
@@ -28,7 +31,7 @@ Override = str | int | float | bool | dict[str, Any]
 class Scenario:
     """A validated scenario.
 
-    Make one with `from_file` or `from_text`.
+    Make one with `load` or `from_text`.
 
     Parameters
     ----------
@@ -43,9 +46,9 @@ class Scenario:
 
     Examples
     --------
-    >>> scenario = Scenario.from_file("dumbbell-cubic")
-    >>> scenario.name
-    'dumbbell-cubic'
+    >>> scenario = Scenario.load("dumbbell-cubic", {"duration": "12 s"})
+    >>> scenario.name, scenario.duration_s
+    ('dumbbell-cubic', 12.0)
     """
 
     def __init__(self, core: _core.Scenario, text: str, path: str, overrides: Mapping[str, str]) -> None:
@@ -109,6 +112,26 @@ class Scenario:
         found = path if str(path) == inputs.STANDARD_INPUT else _find(path)
         text = inputs.text(found, "a scenario file (TOML) or a name from `narrows list scenarios`")
         return cls.from_text(text, str(path), overrides)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], overrides: Mapping[str, Override] | None = None) -> Scenario:
+        """Read a scenario as `from_file` does; what `narrows.load` is for results.
+
+        Parameters
+        ----------
+        path, overrides
+            As for `from_file`.
+
+        Returns
+        -------
+        Scenario
+
+        Raises
+        ------
+        InputError, ScenarioError
+            As for `from_file`.
+        """
+        return cls.from_file(path, overrides)
 
     def with_overrides(self, overrides: Mapping[str, Override]) -> Scenario:
         """Return a scenario from the same text with further values replaced.
@@ -205,9 +228,23 @@ class Scenario:
         """Title for people; the name if there is no title."""
         return self.resolved.title or self.name
 
-    def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[str, str, dict[str, str]]]:
-        """Return how a copy is made in another process: it is parsed again."""
-        return Scenario.from_text, (self._text, self._path, self._overrides)
+    def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[str, str, dict[str, str], dict[str, Any]]]:
+        """Return how a copy is made in another process: it is parsed again, with the controls that it uses."""
+        return _restored, (self._text, self._path, self._overrides, self.own_controls())
+
+    def to_file(self) -> str:
+        """Return `to_toml` below a line that names the JSON Schema, for editors that complete and check TOML.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> Scenario.load("dumbbell-cubic").to_file().split(maxsplit=1)[0]
+        '#:schema'
+        """
+        return f"#:schema {SCHEMA_ID}\n{self.to_toml()}"
 
     def to_toml(self) -> str:
         """Return the scenario as TOML with every default shown.
@@ -282,6 +319,17 @@ class Scenario:
         from narrows.report import notebook
 
         return notebook.scenario(self)
+
+
+def _restored(
+    text: str, path: str, overrides: dict[str, str], controls: Mapping[str, Callable[..., object]]
+) -> Scenario:
+    """Parse a scenario that came from another process; controls that this one knows stay as they are."""
+    known = own.controls()
+    for name, factory in controls.items():
+        if name not in known:
+            own.register(name, factory)
+    return Scenario.from_text(text, path, overrides)
 
 
 def _written(value: Override) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -70,6 +70,10 @@ class Batch(Outcome):
     seed: int
     runs: tuple[Run, ...]
     until: Reached | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the attributes alone: means are computed again from them."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @property
     def digest(self) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from narrows.outcome.tidy import SUBQUEUE, from_core, own_columns
+from narrows.outcome.tidy import SUBQUEUE, TIDY, from_core, own_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -155,13 +155,18 @@ class Parquet:
         import pyarrow as pa
 
         schema = self._file().schema_arrow
-        return pa.schema([schema.field(name) for name in own_columns(schema, self.kind)])
+        found = [schema.field(name) for name in own_columns(schema, self.kind)]
+        # Files of earlier versions do not say which columns have a value in every row.
+        return pa.schema([field.with_nullable(field.name not in TIDY) for field in found])
 
     def __iter__(self) -> Iterator[pa.Table]:
-        """Read row group by row group."""
-        names = tuple(self.schema.names)
+        """Read row group by row group; there is always at least one chunk, which may have no rows."""
+        names, found = tuple(self.schema.names), False
         for table in self._groups(names):
-            yield table.select(names)
+            found = True
+            yield table.select(names).cast(self.schema)
+        if not found:
+            yield self.schema.empty_table()
 
     def _file(self) -> Any:
         import pyarrow.parquet as pq

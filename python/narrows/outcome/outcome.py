@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
+    from matplotlib.figure import Figure
+
     from narrows.metrics.datagrams import DatagramMetrics
     from narrows.metrics.impairments import ImpairmentMetrics
     from narrows.metrics.routers import RouterMetrics
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
     from narrows.metrics.transfers import PlaybackMetrics, TransferMetrics
     from narrows.model.scenario import Scenario
+    from narrows.outcome.metrics import Metrics
     from narrows.outcome.run import Run
     from narrows.outcome.samples import Samples
     from narrows.outcome.transfers import Transfers
@@ -125,6 +128,45 @@ class Outcome:
         from narrows.outcome import summary
 
         return summary.of(self)
+
+    @property
+    def metrics(self) -> Metrics:
+        """The metrics of every run as tables: data frames, Arrow, CSV; see `narrows.outcome.metrics`."""
+        from narrows.outcome.metrics import Metrics
+
+        return Metrics(self.runs)
+
+    def plot(self, *figures: str, path: str | PathLike[str] | None = None) -> Figure:
+        """Draw figures of a report under each other, over one axis of time.
+
+        Parameters
+        ----------
+        *figures : str
+            Names: ``throughput``, ``rtt``, ``windows``, ``queue`` and others that the samples give; a wrong one is
+            answered with the list. By default these four, as far as there are samples for them.
+        path : path, optional
+            File to write too; its ending gives the format (``.png``, ``.pdf``, ``.svg``).
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A notebook shows it. Of several runs, lines are means, and bands hold the middle 95 %.
+
+        Raises
+        ------
+        InputError
+            If the scenario samples nothing, there is no such figure, or the format is unknown.
+
+        Examples
+        --------
+        >>> import narrows as nw
+        >>> run = nw.run("dumbbell-cubic", seed=1, overrides={"duration": "12 s"})
+        >>> [axes.get_ylabel() for axes in run.plot("throughput", "rtt").axes]
+        ['Throughput (Mb/s)', 'RTT (ms)']
+        """
+        from narrows.report import plot
+
+        return plot.of(self, figures, path)
 
     def flow(self, name: str) -> FlowMetrics:
         """Metrics of a flow.

@@ -77,7 +77,7 @@ def read(path: str | PathLike[str]) -> dict[Kind, pa.Table | Chunks]:
     file = pq.ParquetFile(path, read_dictionary=["kind", "name"])
     if file.metadata.num_rows > EAGER_ROWS:
         file.close()
-        return {kind: Parquet(path, kind) for kind in ALL_KINDS}
+        return parts(path)
     tidy = file.read()
     tables: dict[Kind, pa.Table] = {}
     for kind in ALL_KINDS:
@@ -86,6 +86,22 @@ def read(path: str | PathLike[str]) -> dict[Kind, pa.Table | Chunks]:
         message = f"{path}: has rows of another kind than {', '.join(ALL_KINDS)}"
         raise ValueError(message)
     return {**tables}
+
+
+def parts(path: str | PathLike[str]) -> dict[Kind, pa.Table | Chunks]:
+    """Return the rows of a file that `write` wrote, to be read part by part on request.
+
+    Parameters
+    ----------
+    path : path
+        The file; it must stay as long as the rows are wanted.
+
+    Returns
+    -------
+    dict
+        Rows by kind.
+    """
+    return {kind: Parquet(path, kind) for kind in ALL_KINDS}
 
 
 def _groups(chunks: Iterable[pa.Table]) -> Iterator[pa.Table]:

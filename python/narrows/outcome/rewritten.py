@@ -118,5 +118,5 @@ def as_written(table: pa.Table, kind: str, path: str | PathLike[str]) -> pa.Tabl
             raise ValueError(message)
         arrays.append(found)
         told = field.metadata or {b"unit": b"", b"doc": b"", b"kind": b"" if name in TIDY else kind.encode()}
-        fields.append(pa.field(name, found.type, metadata=told))
+        fields.append(pa.field(name, found.type, nullable=name not in TIDY, metadata=told))
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))

@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from narrows.base import memory
-from narrows.outcome import parquet, rewritten
+from narrows.base.errors import InputError
+from narrows.outcome import parquet, rewritten, times
 from narrows.outcome.chunks import Chunks, Engine, Joined, Nothing, OfRun, Whole
 from narrows.outcome.states import States
 from narrows.outcome.thinning import every_nth
 from narrows.outcome.tidy import ALL_KINDS, KINDS, SUBQUEUE, CoreTable, Kind, from_core, tidy_schema, widen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from os import PathLike
 
     import pandas as pd
@@ -300,17 +301,86 @@ class Samples:
     def _tidy(self) -> pa.Schema:
         return tidy_schema({kind: self.schema(kind) for kind in KINDS})
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return all samples as one tidy data frame; see `to_arrow`.
+    def to_pandas(self, kind: Kind | None = None, *, time: times.TimeUnit | None = "s") -> pd.DataFrame:
+        """Return samples as a tidy data frame, with one unit for all times.
+
+        Parameters
+        ----------
+        kind : {"flow", "queue", "router", "subqueue"}, optional
+            Rows of one kind with the columns that apply to it; by default all rows with all columns.
+        time : {"s", "ms", "us", "ns"} or None
+            Unit of all times; the names of their columns end in it: ``time_s``, ``srtt_s``. ``None`` keeps the units
+            of `to_arrow` (``time_s``, ``srtt_ns``).
 
         Returns
         -------
         pandas.DataFrame
+            "No value" is NaN. With a kind, counts that every row has are ``int64``; without one, columns that do not
+            apply to the rows of another kind are ``float64``.
+
+        Raises
+        ------
+        InputError
+            If there is no such kind or unit, or the rows do not fit in memory.
+
+        Examples
+        --------
+        >>> import narrows as nw
+        >>> samples = nw.run("dumbbell-cubic", seed=1, overrides={"duration": "12 s"}).samples
+        >>> frame = samples.to_pandas("flow")
+        >>> str(frame["sent_packets"].dtype), "srtt_s" in frame, "srtt_ms" in samples.to_pandas("flow", time="ms")
+        ('int64', True, True)
         """
-        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        times.check(time)
+        table = self.to_arrow() if kind is None else self.table(self._known(kind)).unify_dictionaries()
+        frame: pd.DataFrame = times.converted(table, time).to_pandas()
         return frame
 
-    def to_parquet(self, path: str | PathLike[str]) -> None:
+    def to_csv(self, path: str | PathLike[str], kind: Kind | None = None, *, time: times.TimeUnit | None = "s") -> None:
+        """Write samples as CSV, part by part; "no value" is empty.
+
+        Parameters
+        ----------
+        path : path
+            File to write.
+        kind, time
+            As for `to_pandas`.
+
+        Raises
+        ------
+        InputError
+            If there is no such kind or unit.
+        OSError
+            If it cannot be written.
+        """
+        from narrows.outcome import text
+
+        times.check(time)
+        schema = self._tidy() if kind is None else self.schema(self._known(kind))
+        parts = (widen(part, schema) for one in (ALL_KINDS if kind is None else (kind,)) for part in self.batches(one))
+        text.write_csv(
+            path,
+            times.converted(schema.empty_table(), time).schema,
+            (times.converted(part, time) for part in parts),
+        )
+
+    def _known(self, kind: Kind) -> Kind:
+        if kind not in ALL_KINDS:
+            message = f"kind is {kind!r}; allowed: {', '.join(ALL_KINDS)}"
+            raise InputError(message)
+        return kind
+
+    def __reduce__(self) -> tuple[type[Samples], tuple[dict[Kind, pa.Table], States]]:
+        """Return how a copy is made in another process: from whole tables."""
+        import pyarrow as pa
+
+        whole = {}
+        for kind in ALL_KINDS:
+            self._check(kind, 1)
+            whole[kind] = self._made[kind] if kind in self._made else pa.concat_tables(self._chunks[kind])
+        return Samples, (whole, self.state)
+
+    def to_parquet(self, path: str | PathLike[str], check: Callable[[], None] = lambda: None) -> None:
         """Write the tidy table as Parquet (zstd), with units and meanings in the fields' metadata.
 
         It is written row group by row group, so that memory use does not depend on the number of rows.
@@ -319,6 +389,8 @@ class Samples:
         ----------
         path : path
             File to write.
+        check : callable
+            Called before each part; may raise to stop.
 
         Raises
         ------
@@ -326,7 +398,14 @@ class Samples:
             If it cannot be written.
         """
         schema = self._tidy()
-        parquet.write(path, schema, (widen(chunk, schema) for kind in ALL_KINDS for chunk in self.batches(kind)))
+
+        def widened() -> Iterator[pa.Table]:
+            for kind in ALL_KINDS:
+                for chunk in self.batches(kind):
+                    check()
+                    yield widen(chunk, schema)
+
+        parquet.write(path, schema, widened())
 
     def units(self) -> dict[str, str]:
         """Return the unit of every column; empty for a column without a unit.

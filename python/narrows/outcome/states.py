@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from narrows.base import memory
 from narrows.base.errors import InputError
-from narrows.outcome.chunks import OfRun
+from narrows.outcome import times
+from narrows.outcome.chunks import OfRun, Whole
 from narrows.outcome.series import COLUMNS, Engine, Parquet, Variable, listed_in, schema
 
 if TYPE_CHECKING:
@@ -250,6 +251,36 @@ class States:
         with pq.ParquetWriter(path, with_variables, compression="zstd") as writer:
             for table in self.batches():
                 writer.write_table(table.cast(with_variables))
+
+    def to_csv(self, path: str | PathLike[str], *, time: times.TimeUnit | None = "s") -> None:
+        """Write the rows as CSV, part by part; "no value" is empty.
+
+        Parameters
+        ----------
+        path : path
+            File to write.
+        time : {"s", "ms", "us", "ns"} or None
+            Unit of the times of samples; values of variables have the unit in their row.
+
+        Raises
+        ------
+        InputError
+            If there is no such unit.
+        OSError
+            If it cannot be written.
+        """
+        from narrows.outcome import text
+
+        empty = schema(self._variables).empty_table()
+        parts = (times.converted(part.cast(empty.schema), time) for part in self.batches())
+        text.write_csv(path, times.converted(empty, time).schema, parts)
+
+    def __reduce__(self) -> tuple[type[States], tuple[list[Whole], tuple[Variable, ...]]]:
+        """Return how a copy is made in another process: from whole tables."""
+        import pyarrow as pa
+
+        memory.check(len(self) * _WIDTH, f"{len(self):,} samples of state in one table", "one run at a time")
+        return States, ([Whole(pa.concat_tables(part)) for part in self._parts], self._variables)
 
     def __len__(self) -> int:
         """Return the number of rows."""

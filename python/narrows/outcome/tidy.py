@@ -157,7 +157,8 @@ def _codes(queue: Any, subqueue: Any, places: Sequence[tuple[int, int]]) -> Any:
 def _field(name: str, dtype: pa.DataType, unit: str, doc: str, kind: str) -> pa.Field:
     import pyarrow as pa
 
-    return pa.field(name, dtype, metadata={"unit": unit, "doc": doc, "kind": kind})
+    # Every row has a run, a time, a kind and a name; the engine may have no value for anything else.
+    return pa.field(name, dtype, nullable=name not in TIDY, metadata={"unit": unit, "doc": doc, "kind": kind})
 
 
 def _column(data: bytes, values: Any) -> pa.Array:

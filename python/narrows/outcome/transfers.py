@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from narrows.metrics.transfers import CLASSES, TransferMetrics, class_names, transfer_metrics
+from narrows.outcome.times import TimeUnit, converted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -36,6 +37,9 @@ COLUMNS: Final = {
     "timeouts": ("", "Expiries of the retransmission timer; null likewise."),
 }
 """Unit and meaning of each column."""
+
+_ALWAYS: Final = frozenset({"run", "name", "number", "size_bytes", "start_s"})
+"""Columns that have a value in every row."""
 
 
 class Transfers:
@@ -185,6 +189,48 @@ class Transfers:
 
         return Transfers(self._table.filter(pc.equal(self._table["run"], run)))
 
+    def to_csv(self, path: str | PathLike[str], *, time: TimeUnit | None = "s") -> None:
+        """Write the table as CSV; "no value" is empty.
+
+        Parameters
+        ----------
+        path : path
+            File to write.
+        time : {"s", "ms", "us", "ns"} or None
+            Unit of all times; the names of their columns end in it.
+
+        Raises
+        ------
+        InputError
+            If there is no such unit.
+        OSError
+            If it cannot be written.
+        """
+        from narrows.outcome import text
+
+        table = converted(self._table, time)
+        text.write_csv(path, table.schema, [table])
+
+    def to_pandas(self, *, time: TimeUnit | None = "s") -> pd.DataFrame:
+        """Return the transfers as a data frame, with one unit for all times.
+
+        Parameters
+        ----------
+        time : {"s", "ms", "us", "ns"} or None
+            As for `to_csv`.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Raises
+        ------
+        InputError
+            If there is no such unit.
+        """
+        frame: pd.DataFrame = converted(self._table, time).to_pandas()
+        return frame
+
     def table(self) -> pa.Table:
         """Return the Arrow table; each field's metadata has its ``unit`` and its ``doc``."""
         return self._table
@@ -269,7 +315,7 @@ def _schema() -> pa.Schema:
 
     def field(name: str, meta: Mapping[str, str]) -> pa.Field:
         kind = pa.string() if name == "name" else pa.float64() if name in floats else pa.int64()
-        return pa.field(name, kind, metadata=dict(meta))
+        return pa.field(name, kind, nullable=name not in _ALWAYS, metadata=dict(meta))
 
     return pa.schema([field(name, {"unit": unit, "doc": doc}) for name, (unit, doc) in COLUMNS.items()])
 

@@ -13,12 +13,17 @@ if TYPE_CHECKING:
     from narrows.report.values import Figure, Panel
 
 
-def to_matplotlib(figure: Figure) -> Any:
-    """Draw the same figure as a matplotlib `Figure` for a column of a paper. Call within `style.paper_style()`."""
+def to_matplotlib(figure: Figure, kind: type[Any] | None = None) -> Any:
+    """Draw the same figure as a matplotlib `Figure` for a column of a paper. Call within `style.paper_style()`.
+
+    `kind` is a class derived from matplotlib's `Figure`, by default that itself.
+    """
     from matplotlib.figure import Figure as MplFigure
 
     n = len(figure.panels)
-    mpl = MplFigure(figsize=(figure.width_in, 0.62 + n * figure.panel_in), layout="constrained")
+    mpl = (MplFigure if kind is None else kind)(
+        figsize=(figure.width_in, 0.62 + n * figure.panel_in), layout="constrained"
+    )
     axes: list[Any] = list(np.atleast_1d(mpl.subplots(n, 1, sharex=True)))
     limits = y_limits(figure)
     handles: dict[str, Any] = {}
