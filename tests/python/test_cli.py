@@ -220,6 +220,49 @@ def test_schema_is_a_schema() -> None:
     assert schema["properties"]
 
 
+def test_the_schema_has_the_names_that_a_scenario_may_use(tmp_path: Path) -> None:
+    import jsonschema
+
+    from narrows import _core
+    from narrows.model.scenario import SCHEMA_ID
+
+    schema = json.loads(narrows("schema").stdout)
+    assert schema["$id"] == SCHEMA_ID
+    tcp, queue = schema["$defs"]["tcp"]["properties"], schema["$defs"]["queue"]["properties"]
+    names = {kind: {row["name"] for row in rows} for kind, rows in json.loads(_core.catalogue()).items()}
+    assert set(tcp["cc"]["enum"]) == names["cc"]
+    assert {word["const"] for word in queue["kind"]["oneOf"]} == names["queues"]
+    assert set(tcp["assist"]["enum"]) == names["schemes"] | {"none"}
+    assert set(schema["$defs"]["wifi"]["properties"]["phy"]["enum"]) == names["phys"]
+    assert {word["const"] for word in tcp["stack"]["oneOf"]} == {"rfc", "linux", "ns2"}
+    assert all(word["description"] for word in tcp["kernel"]["oneOf"]), "kernels by name"
+    check = jsonschema.validators.validator_for(schema)(schema)
+    assert check.is_valid({"tcp": {"cc": "cubic"}})
+    assert not check.is_valid({"tcp": {"cc": "cubik"}})
+    (tmp_path / "mine.py").write_text(
+        "import narrows as nw\n\n\nclass Mine:\n    def on_ack(self, path, window, ack): pass\n"
+        "    def on_congestion(self, path, window, event): pass\n\n\nnw.register('mine', Mine)\n"
+    )
+    mine = shell("schema", "--load", tmp_path / "mine.py")
+    assert "mine" in json.loads(mine.stdout)["$defs"]["tcp"]["properties"]["cc"]["enum"]
+
+
+def test_the_schema_of_the_documentation_is_the_engines() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "scenario.schema.json"
+    assert page.read_text(encoding="utf-8") == narrows("schema").stdout, "narrows schema > docs/scenario.schema.json"
+
+
+def test_files_that_narrows_writes_name_their_schema(tmp_path: Path) -> None:
+    from narrows.model.scenario import SCHEMA_ID
+
+    first = f"#:schema {SCHEMA_ID}\n"
+    assert narrows("show", "dumbbell-cubic").stdout.startswith(first)
+    narrows("run", "dumbbell-cubic", *QUICK, "-q", "-o", tmp_path / "r")
+    written = (tmp_path / "r" / "scenario.toml").read_text(encoding="utf-8")
+    assert written.startswith(first)
+    assert narrows("run", tmp_path / "r" / "scenario.toml", "-q").exit_code == 0
+
+
 def test_a_broken_scenario_is_refused_with_every_problem(tmp_path: Path) -> None:
     broken = tmp_path / "broken.toml"
     broken.write_text('nonsense = 1\nduration = "3 kg"\n')
@@ -358,7 +401,8 @@ def test_a_batch_that_is_ended_keeps_the_finished_runs(number: signal.Signals, t
     kept = results.load(tmp_path / "r")
     assert isinstance(kept, Batch)
     assert 0 < len(kept.runs) < 100000
-    assert [path.name for path in tmp_path.iterdir()] == ["r"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r", "r.runs"]
+    assert "the same command continues from there" in ended.stderr
 
 
 def test_ctrl_c_in_a_single_run_leaves_nothing(tmp_path: Path) -> None:

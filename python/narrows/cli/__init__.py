@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _SETTINGS: Final[dict[str, Any]] = {
     "name": "narrows",
     "help": "Narrows, a congestion-control laboratory. Write one scenario; run it in simulation or on real Linux TCP.",
-    "epilog": "Start with: narrows run dumbbell-cubic",
+    "epilog": "Start with: narrows run dumbbell-cubic, or write your own: narrows init",
     "no_args_is_help": True,
     "pretty_exceptions_enable": False,
     "context_settings": {"help_option_names": ["-h", "--help"]},

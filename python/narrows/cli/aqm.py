@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from narrows.cli import completion
 from narrows.cli.guard import guarded, hint
 from narrows.cli.options import (
     Dask,
@@ -42,12 +43,16 @@ def aqm(
             metavar="KINDS",
             help="Disciplines, separated by commas, with parameters after colons; by default all but "
             "shapers and policers.",
+            autocompletion=completion.queues,
         ),
     ] = None,
     on: Annotated[
         str | None,
         typer.Option(
-            "--on", metavar="SCENARIOS", help="Scenario files or names, separated by commas; by default all aqm-*."
+            "--on",
+            metavar="SCENARIOS",
+            help="Scenario files or names, separated by commas; by default all aqm-*.",
+            autocompletion=completion.scenario_lists,
         ),
     ] = None,
     output: Output = None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrows.base.errors import InputError
+from narrows.cli import completion
 from narrows.cli.guard import guarded
 from narrows.cli.options import Json  # noqa: TC001 - Typer reads the annotations
 
@@ -27,7 +28,10 @@ DETACH_EXAMPLE = "To have one: narrows attach agile_sd\n\nExample: narrows detac
 
 @guarded
 def attach(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The congestion control to attach.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="The congestion control to attach.", autocompletion=completion.controls),
+    ] = None,
     param: Annotated[
         list[str] | None,
         typer.Option("--param", "-p", metavar="NAME=VALUE", help="Set a parameter. Can be repeated."),
@@ -62,7 +66,10 @@ def attach(
 
 @guarded
 def detach(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="One of `narrows attach --list`.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="One of `narrows attach --list`.", autocompletion=completion.controls),
+    ],
 ) -> None:
     """Remove a congestion control that `narrows attach` registered. Its connections keep it until they close."""
     from narrows.runs import host

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from narrows.cli import completion
 from narrows.cli.guard import guarded, hint, warn
 from narrows.cli.options import (
     Dask,
@@ -44,11 +45,17 @@ def contest(
             metavar="NAMES",
             help="Contestants, separated by commas: names from `narrows list cc`, with fields of tcp after colons: "
             "cubic:stack=linux.",
+            autocompletion=completion.controls,
         ),
     ],
     on: Annotated[
         str,
-        typer.Option("--on", metavar="SCENARIO", help="A scenario file with two TCP flows, or the name of one."),
+        typer.Option(
+            "--on",
+            metavar="SCENARIO",
+            help="A scenario file with two TCP flows, or the name of one.",
+            autocompletion=completion.scenarios,
+        ),
     ] = "contest-wired",
     output: Output = None,
     force: Force = False,

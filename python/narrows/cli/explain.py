@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from narrows.base.errors import InputError
+from narrows.cli import completion
 from narrows.cli.guard import guarded, hint
 
 EXAMPLE = "Example: narrows explain cubic"
@@ -18,7 +19,11 @@ EXAMPLE = "Example: narrows explain cubic"
 def explain(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="Congestion control, queue, scheme or 802.11 PHY: see `narrows list`."),
+        typer.Argument(
+            metavar="NAME",
+            help="Congestion control, queue, scheme or 802.11 PHY: see `narrows list`.",
+            autocompletion=completion.algorithms,
+        ),
     ] = None,
     output: Annotated[
         Path | None,

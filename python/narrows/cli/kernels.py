@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrows.base.errors import InputError
+from narrows.cli import completion
 from narrows.cli.guard import guarded, hint
 from narrows.cli.options import Json, NoProgress  # noqa: TC001 - Typer reads the annotations
 
@@ -45,11 +46,17 @@ def kernels(
             metavar="[NAME]",
             help="To add: debian:bookworm, debian:trixie, debian:sid, a package FILE.deb, or /boot/vmlinuz-RELEASE."
             " To remove: a name or release. To build: sch_dualpi2, a module that Debian leaves out.",
+            autocompletion=completion.kernels,
         ),
     ] = None,
     kernel: Annotated[
         str | None,
-        typer.Option("--kernel", metavar="NAME", help="Build for this kernel; by default for the newest that fits."),
+        typer.Option(
+            "--kernel",
+            metavar="NAME",
+            help="Build for this kernel; by default for the newest that fits.",
+            autocompletion=completion.kernels,
+        ),
     ] = None,
     keep: Annotated[
         Path | None,

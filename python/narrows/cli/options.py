@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrows.base.errors import InputError
+from narrows.cli import completion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 File = Annotated[
     str,
     typer.Argument(
-        metavar="FILE", help="A scenario file (TOML; - is standard input), or a name from `narrows list scenarios`."
+        metavar="FILE",
+        help="A scenario file (TOML; - is standard input), or a name from `narrows list scenarios`.",
+        autocompletion=completion.scenarios,
     ),
 ]
 Set = Annotated[
@@ -30,6 +33,7 @@ Queue = Annotated[
         "--queue",
         metavar="KIND",
         help="Replace the bottleneck's queue discipline, with parameters after colons: fq_codel:target=10 ms.",
+        autocompletion=completion.queues,
     ),
 ]
 Jobs = Annotated[

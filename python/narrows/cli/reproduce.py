@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from narrows.base.errors import InputError
+from narrows.cli import completion
 from narrows.cli.guard import guarded, hint, note
 from narrows.cli.options import (  # noqa: TC001 - Typer reads the annotations
     Dask,
@@ -41,7 +42,12 @@ EXAMPLE = (
 
 @guarded
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="The paper: acns, agile-sd, contest or ngwa.")],
+    paper: Annotated[
+        str,
+        typer.Argument(
+            metavar="PAPER", help="The paper: acns, agile-sd, contest or ngwa.", autocompletion=completion.papers
+        ),
+    ],
     quick: Annotated[
         bool,
         typer.Option(

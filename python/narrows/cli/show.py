@@ -19,7 +19,7 @@ def show(file: File, set_: Set = None) -> None:
 
     scenario = Scenario.from_file(file, overrides(set_))
     warn(scenario)
-    text = scenario.to_toml()
+    text = scenario.to_file()
     if sys.stdout.isatty():
         from rich.console import Console
         from rich.syntax import Syntax

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from narrows.base.errors import InputError
+from narrows.cli import completion
 from narrows.cli.guard import guarded, hint, note
 from narrows.cli.options import Dask, Estimate, Jobs, Json, MaxMemory, NoProgress  # noqa: TC001 - Typer reads the annotations
 
@@ -50,7 +51,12 @@ def validate(
     ] = "ns2",
     cc: Annotated[
         str | None,
-        typer.Option("--cc", metavar="NAMES", help="Only these variants, separated by commas; * stands for anything."),
+        typer.Option(
+            "--cc",
+            metavar="NAMES",
+            help="Only these variants, separated by commas; * stands for anything.",
+            autocompletion=completion.controls,
+        ),
     ] = None,
     network: Annotated[
         str | None,
@@ -67,6 +73,7 @@ def validate(
             metavar="FILE|NAME",
             help="Your own network: a scenario; beside linux also a bundled one by name. Beside ns-2 it must be a"
             " dumbbell. Repeat it for more.",
+            autocompletion=completion.scenarios,
         ),
     ] = None,
     kernel: Annotated[
@@ -75,6 +82,7 @@ def validate(
             "--kernel",
             metavar="NAMES",
             help="Beside linux: kernels, separated by commas or repeated, the earliest first; see `narrows kernels`.",
+            autocompletion=completion.kernels,
         ),
     ] = None,
     quick: Annotated[

@@ -58,6 +58,7 @@ class Verb:
 
 
 VERBS: Final = (
+    Verb("init", "Write a commented first scenario, ready to run."),
     Verb("run", "Run a scenario and print a summary; with -o, keep everything in a directory."),
     Verb(
         "live",

@@ -86,7 +86,7 @@ class Acns(Simulated[Made]):
             ],
             topology=Topology(network.of(scenario), text.TOPOLOGY),
             files={
-                "scenario.toml": scenario.to_toml(),
+                "scenario.toml": scenario.to_file(),
                 **{
                     f"verification-{setting}.toml": verification.scenario_text(setting, verified.seeds[0])
                     for setting in verification.SETTINGS

@@ -85,7 +85,7 @@ class AgileSd(Report[Data]):
             command=text.command(made),
             figures=[*figures.all_of(made), *factor.figures(factors)],
             topology=Topology(network.of(plain), text.title(made.flows)),
-            files={f"{name}.toml": as_run(name, made.flows).to_toml() for name in page.SCENARIO_FILES},
+            files={f"{name}.toml": as_run(name, made.flows).to_file() for name in page.SCENARIO_FILES},
         )
 
 

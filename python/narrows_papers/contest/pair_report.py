@@ -58,7 +58,7 @@ class Pair(Simulated["list[Duel]"]):
             summary={"text": result.text},
             command=_command(asked),
             figures=[pair.figure(duel, wide=True) for duel in duels],
-            files={f"scenario-{duel.of}.toml": duel.runs[0].scenario.to_toml() for duel in duels},
+            files={f"scenario-{duel.of}.toml": duel.runs[0].scenario.to_file() for duel in duels},
             csv=None,
         )
 

@@ -106,7 +106,7 @@ class Contest(Report[Both]):
                 "Contest of fifteen variants: two wired hosts, one 802.11 channel",
                 page_title="Two wired hosts, two stations",
             ),
-            files={"scenario.toml": scenario.to_toml()},
+            files={"scenario.toml": scenario.to_file()},
             csv=cells_csv,
             draw=draw,
         )

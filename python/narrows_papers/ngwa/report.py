@@ -167,7 +167,7 @@ class Ngwa(Simulated[Made]):
                 *(figure for name in linux.WINDOWS for figure in figures.of_linux(one.transfers, name)),
             ],
             topology=Topology(network.of(plain), "NGWA: four pairs"),
-            files={"scenario.toml": plain.to_toml(), "linux.toml": linux.scenario().to_toml()},
+            files={"scenario.toml": plain.to_file(), "linux.toml": linux.scenario().to_file()},
         )
 
 

@@ -129,7 +129,7 @@ def fill(contest: Contest, folder: Path) -> None:
     """
     render.write_text(folder / CELLS, export.cells_csv(contest))
     render.write_text(folder / SUMMARY, export.dumps(contest))
-    render.write_text(folder / SCENARIO, contest.plan.scenario.to_toml())
+    render.write_text(folder / SCENARIO, contest.plan.scenario.to_file())
     write_page(contest, folder / PAGE)
 
 

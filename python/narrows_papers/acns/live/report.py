@@ -70,8 +70,8 @@ class AcnsLive(Report[Measured]):
             figures=figures.all_figures(made),
             topology=Topology(network.of(evaluated.scenario), TOPOLOGY),
             files={
-                "scenario.toml": evaluated.scenario.to_toml(),
-                "demonstration.toml": made.live.demonstration.acns.scenario.to_toml(),
+                "scenario.toml": evaluated.scenario.to_file(),
+                "demonstration.toml": made.live.demonstration.acns.scenario.to_file(),
             },
             keep=partial(_keep, made),
         )

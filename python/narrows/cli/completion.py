@@ -1,0 +1,161 @@
+"""What shells complete: names of scenarios, congestion controls, queue disciplines and kernels, beside files.
+
+Typer's scripts (``narrows --install-completion``) ask the command for the words that can follow. If there are none, the
+shell completes names of files itself. So scenarios come with the files and folders that begin in the same way, and
+anything with a ``/`` is left to the shell.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Words = list[tuple[str, str]]
+"""Words with their meaning, which some shells show."""
+
+
+def scenarios(incomplete: str) -> Words:
+    """Return bundled scenarios, and scenario files and folders of this directory.
+
+    Parameters
+    ----------
+    incomplete : str
+        What is typed so far.
+
+    Returns
+    -------
+    list of tuple
+        Nothing where none of the bundled scenarios can be meant: shells then complete files.
+    """
+    from narrows.base import bundled
+
+    names = [name for name in bundled.scenarios() if name.startswith(incomplete)]
+    if not names:
+        return []
+    return [(name, "bundled scenario") for name in names] + _files(incomplete)
+
+
+def controls(incomplete: str) -> Words:
+    """Return congestion controls; after commas, those for the last place.
+
+    Parameters
+    ----------
+    incomplete : str
+
+    Returns
+    -------
+    list of tuple
+    """
+    return _listed(incomplete, _catalogue("cc"))
+
+
+def queues(incomplete: str) -> Words:
+    """Return queue disciplines; after commas, those for the last place.
+
+    Parameters
+    ----------
+    incomplete : str
+
+    Returns
+    -------
+    list of tuple
+    """
+    return _listed(incomplete, _catalogue("queues"))
+
+
+def algorithms(incomplete: str) -> Words:
+    """Return everything that ``narrows explain`` knows.
+
+    Parameters
+    ----------
+    incomplete : str
+
+    Returns
+    -------
+    list of tuple
+    """
+    return _starting(incomplete, (entry for kind in ("cc", "queues", "schemes", "phys") for entry in _catalogue(kind)))
+
+
+def scenario_lists(incomplete: str) -> Words:
+    """Return bundled scenarios; after commas, those for the last place.
+
+    Parameters
+    ----------
+    incomplete : str
+
+    Returns
+    -------
+    list of tuple
+    """
+    from narrows.base import bundled
+
+    return _listed(incomplete, ((name, "bundled scenario") for name in bundled.scenarios()))
+
+
+def kernels(incomplete: str) -> Words:
+    """Return the kernels at hand; after commas, those for the last place.
+
+    Parameters
+    ----------
+    incomplete : str
+
+    Returns
+    -------
+    list of tuple
+    """
+    from narrows.kernels import cache
+
+    with suppress(Exception):  # a cache that cannot be read has no names to offer
+        found = [(kernel.release, kernel.name) for kernel in cache.kernels()]
+        return _listed(incomplete, [*found, *((name, release) for release, name in found)])
+    return []
+
+
+def papers(incomplete: str) -> Words:
+    """Return the papers that ``narrows reproduce`` knows.
+
+    Parameters
+    ----------
+    incomplete : str
+
+    Returns
+    -------
+    list of tuple
+    """
+    return _starting(incomplete, ((name, "paper") for name in ("acns", "agile-sd", "contest", "ngwa")))
+
+
+def _catalogue(kind: str) -> Words:
+    import json
+
+    from narrows import _core
+
+    return [(entry["name"], entry["title"]) for entry in json.loads(_core.catalogue())[kind]]
+
+
+def _starting(incomplete: str, words: Iterable[tuple[str, str]]) -> Words:
+    return [(name, meaning) for name, meaning in words if name.startswith(incomplete)]
+
+
+def _listed(incomplete: str, words: Iterable[tuple[str, str]]) -> Words:
+    """Return words for the last place of a list with commas, each with what is before it."""
+    before, comma, last = incomplete.rpartition(",")
+    return [(f"{before}{comma}{name}", meaning) for name, meaning in _starting(last, words)]
+
+
+def _files(incomplete: str) -> Words:
+    found = []
+    with suppress(OSError), os.scandir(Path()) as entries:
+        for entry in sorted(entries, key=lambda one: one.name):
+            if entry.name.startswith(incomplete) and not entry.name.startswith("."):
+                if entry.is_dir():
+                    found.append((f"{entry.name}/", "folder"))
+                elif entry.name.endswith(".toml"):
+                    found.append((entry.name, "file"))
+    return found
