@@ -68,11 +68,11 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
     def install(*, trusted: bool = True, fail: LiveError | None = None) -> list[int]:
         asked: list[int] = []
 
-        def run(scenario: Scenario, runs: int = 1, progress: Any = None) -> Run | Batch:
+        def run(scenario: Scenario, runs: int = 1, progress: Any = None, kept: Any = None) -> Run | Batch:
             asked.append(runs)
             if fail is not None:
                 raise fail
-            made = nw.run(scenario, seed=scenario.seed + 7, runs=runs, progress=progress)
+            made = nw.run(scenario, seed=scenario.seed + 7, runs=runs, progress=progress, kept=kept)
             told = {"kernel_release": "6.18", "trusted": trusted, "doubts": [] if trusted else [LATE]}
             kept = tuple(replace(one, conditions=told) for one in made.runs)
             return replace(made, runs=kept) if isinstance(made, Batch) else kept[0]

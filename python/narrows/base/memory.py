@@ -195,8 +195,17 @@ def spill_directory() -> Path:
     pathlib.Path
         The directory of `spilling_into`, else ``$TMPDIR``, else ``/var/tmp``, which unlike ``/tmp`` is not in memory.
     """
-    if _State.directory is not None:
-        return _State.directory
+    return disk_directory() if _State.directory is None else _State.directory
+
+
+def disk_directory() -> Path:
+    """Return a directory for temporary files that may be large.
+
+    Returns
+    -------
+    pathlib.Path
+        ``$TMPDIR``, else ``/var/tmp``, which unlike ``/tmp`` is not in memory.
+    """
     usual = Path("/var/tmp")  # noqa: S108 - the file has no name there
     if "TMPDIR" not in os.environ and usual.is_dir() and os.access(usual, os.W_OK | os.X_OK):
         return usual

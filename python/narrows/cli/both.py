@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from narrows.cli import continuing
 from narrows.cli.guard import hint, warn
 
 if TYPE_CHECKING:
@@ -56,29 +58,34 @@ def run_both(
     scenario = Scenario.from_file(file, overrides)
     warn(scenario)
     begin = time.monotonic()
-    with ExitStack() as stack:
-        # Create the directory first, so that an unwritable one is reported before the long wait, not after it.
-        directory = stack.enter_context(ownership.staged(output)) if output is not None else None
-        shown = stack.enter_context(Bar(f"{scenario.name}: live and simulated", wanted=bar and not quiet, quiet=quiet))
-        made: comparison.Comparison | None = None
-        interruption: comparison.ComparisonInterrupted | None = None
-        try:
-            made = comparison.run_both(scenario, runs=1 if runs is None else runs, seed=seed, jobs=jobs, progress=shown)
-        except comparison.ComparisonInterrupted as caught:
-            if not caught.arms:
-                raise
-            interruption = caught
-            if len(caught.arms) > 1:
-                made = comparison.Comparison(*caught.arms)
-        if directory is not None:
-            if made is not None:
-                directories.fill(made, directory)
-            elif interruption is not None:
-                directories.fill_arm(interruption.arms[0], directory)
-    if made is not None and not quiet:
-        _show(made, output, time.monotonic() - begin, json=json)
-    if interruption is not None:
-        raise interruption
+    made: comparison.Comparison | None = None
+    interruption: comparison.ComparisonInterrupted | None = None
+    with continuing.store(None if output is None else Path(output.named), wanted=True) as opened:
+        with ExitStack() as stack:
+            # Create the directory first, so that an unwritable one is reported before the long wait, not after it.
+            directory = stack.enter_context(ownership.staged(output)) if output is not None else None
+            what = f"{scenario.name}: live and simulated"
+            shown = stack.enter_context(Bar(what, wanted=bar and not quiet, quiet=quiet))
+            options: dict[str, Any] = {} if opened is None else {"store": opened}
+            try:
+                made = comparison.run_both(
+                    scenario, runs=1 if runs is None else runs, seed=seed, jobs=jobs, progress=shown, **options
+                )
+            except comparison.ComparisonInterrupted as caught:
+                if not caught.arms:
+                    raise
+                interruption = caught
+                if len(caught.arms) > 1:
+                    made = comparison.Comparison(*caught.arms)
+            if directory is not None:
+                if made is not None:
+                    directories.fill(made, directory)
+                elif interruption is not None:
+                    directories.fill_arm(interruption.arms[0], directory)
+        if made is not None and not quiet:
+            _show(made, output, time.monotonic() - begin, json=json)
+        if interruption is not None:
+            raise continuing.told(interruption, opened)
 
 
 def _show(made: Comparison, output: Claim | None, seconds: float, *, json: bool) -> None:

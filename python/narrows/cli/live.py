@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand
 
 from narrows.base.errors import InputError, Interrupted
+from narrows.cli import completion, continuing
 from narrows.cli.guard import guarded, hint, warn
 from narrows.cli.options import File, Force, Json, MaxMemory, NoProgress, Output, Set, claimed, overrides
 
@@ -135,7 +136,10 @@ def live(
     kernel: Annotated[
         str | None,
         typer.Option(
-            "--kernel", metavar="NAME|FILE", help="Kernel of the virtual machine: the newest at hand by default."
+            "--kernel",
+            metavar="NAME|FILE",
+            help="Kernel of the virtual machine: the newest at hand by default.",
+            autocompletion=completion.kernels,
         ),
     ] = None,
     kernel_qdisc: Annotated[
@@ -157,7 +161,8 @@ def live(
     """Run a scenario on this machine's own TCP stack, in real time, through Narrows' own bottleneck.
 
     Hosts are unnamed network namespaces. Nothing outside them changes, and nothing is left behind. Needs Linux and
-    root; `narrows doctor` shows what is missing. The exit code is 3 if this machine cannot run it.
+    root; `narrows doctor` shows what is missing. The exit code is 3 if this machine cannot run it. With -o, the same
+    command continues several runs that were interrupted.
 
     With --vm the same runs in a virtual machine, on a kernel of `narrows kernels`: two runs are equal bit for bit, on
     any machine and under any load. Needs QEMU, but no root.
@@ -188,28 +193,36 @@ def live(
         world.check(scenario)
     begin = time.monotonic()
     interruption: Interrupted | None = None
-    with ExitStack() as stack:
-        directory = stack.enter_context(ownership.staged(held)) if held is not None else None
-        where = "live" if machine is None else f"Linux {machine.release}"
-        bar = stack.enter_context(Bar(f"{scenario.name}: {where}", wanted=not (no_progress or quiet or wanted)))
-        captured = captures.Staged(directory / results.PCAP) if directory is not None and pcap else None
-        result: Run | Batch
-        try:
-            options: dict[str, Any] = {"seed": seed, "runs": runs, "programs": wanted, "progress": bar}
-            result = _made(scenario, machine, captured, kernel_qdisc, **options)
-        except Interrupted as caught:
-            if not caught.finished.runs:
-                raise
-            interruption, result = caught, caught.finished
-        if directory is not None:
-            results.fill(result, directory)
-    if not quiet:
-        _print(result, json, time.monotonic() - begin)
-        if output is not None and not json:
-            hint(f"results: {output}; for a page: narrows report {output}")
-    _warn(result, quiet)
-    if interruption is not None:
-        raise interruption
+    with continuing.store(output, wanted=runs > 1 and not pcap) as opened:
+        kept = continuing.live(opened, scenario, seed, runs, (machine, kernel_qdisc, wanted), quiet=quiet)
+        with ExitStack() as stack:
+            directory = stack.enter_context(ownership.staged(held)) if held is not None else None
+            where = "live" if machine is None else f"Linux {machine.release}"
+            bar = stack.enter_context(Bar(f"{scenario.name}: {where}", wanted=not (no_progress or quiet or wanted)))
+            captured = captures.Staged(directory / results.PCAP) if directory is not None and pcap else None
+            result: Run | Batch
+            try:
+                options: dict[str, Any] = {
+                    "seed": seed,
+                    "runs": runs,
+                    "programs": wanted,
+                    "progress": bar,
+                    "kept": kept,
+                }
+                result = _made(scenario, machine, captured, kernel_qdisc, **options)
+            except Interrupted as caught:
+                if not caught.finished.runs:
+                    raise
+                interruption, result = caught, caught.finished
+            if directory is not None:
+                results.fill(result, directory)
+        if not quiet:
+            _print(result, json, time.monotonic() - begin)
+            if output is not None and not json:
+                hint(f"results: {output}; for a page: narrows report {output}")
+        _warn(result, quiet)
+        if interruption is not None:
+            raise continuing.told(interruption, opened)
 
 
 def _warn(result: Run | Batch, quiet: bool) -> None:

@@ -7,11 +7,12 @@ import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from narrows.base.errors import InputError, Interrupted
+from narrows.cli import continuing
 from narrows.cli.guard import guarded, hint, warn
 from narrows.cli.options import File, Force, Jobs, Json, Load, MaxMemory, NoProgress, Output, Set, claimed, overrides
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from narrows.cli.progress import Bar
     from narrows.model.scenario import Scenario
     from narrows.runs.captures import Staged
+    from narrows.runs.kept import Kept
     from narrows.runs.simulated import Batch, Run
     from narrows.stats import Precision
 
@@ -104,7 +106,8 @@ def run(
 ) -> None:
     """Run a scenario and print a summary; with -o, keep everything in a directory.
 
-    The same scenario, seed and version give the same digest, whatever the number of jobs.
+    The same scenario, seed and version give the same digest, whatever the number of jobs. With -o, the same
+    command continues several runs that were interrupted.
     """
     from narrows.base import memory
 
@@ -149,28 +152,31 @@ def run(
     _check(scenario, order, output, quiet=quiet)
     begin = time.monotonic()
     interruption: Interrupted | None = None
-    with ExitStack() as stack:
-        # Create the directory first, so that an unwritable one is reported before the long wait, not after it.
-        directory = stack.enter_context(ownership.staged(held)) if held is not None else None
-        stack.enter_context(memory.spilling_into(directory))
-        bar = stack.enter_context(Bar(scenario.name, wanted=not (no_progress or quiet), quiet=quiet))
-        captured = captures.Staged(directory / results.PCAP) if directory is not None and pcap else None
-        result: Run | Batch
-        try:
-            result = _run(scenario, order, captured, bar)
-        except Interrupted as caught:
-            if not caught.finished.runs:
-                raise
-            interruption, result = caught, caught.finished
-        if directory is not None:
-            results.fill(result, directory)
-    if not quiet:
-        _print(result, json, time.monotonic() - begin)
-        if output is not None and not json:
-            hint(f"results: {output}; for a page: narrows report {output}")
-        _warn(result)
-    if interruption is not None:
-        raise interruption
+    most = order.runs if order.until is None else order.until.most
+    with continuing.store(output, wanted=most > 1 and not pcap) as opened:
+        kept = continuing.simulated(opened, scenario, seed, most, quiet=quiet)
+        with ExitStack() as stack:
+            # Create the directory first, so that an unwritable one is reported before the long wait, not after it.
+            directory = stack.enter_context(ownership.staged(held)) if held is not None else None
+            stack.enter_context(memory.spilling_into(directory))
+            bar = stack.enter_context(Bar(scenario.name, wanted=not (no_progress or quiet), quiet=quiet))
+            captured = captures.Staged(directory / results.PCAP) if directory is not None and pcap else None
+            result: Run | Batch
+            try:
+                result = _run(scenario, order, captured, bar, kept)
+            except Interrupted as caught:
+                if not caught.finished.runs:
+                    raise
+                interruption, result = caught, caught.finished
+            if directory is not None:
+                results.fill(result, directory)
+        if not quiet:
+            _print(result, json, time.monotonic() - begin)
+            if output is not None and not json:
+                hint(f"results: {output}; for a page: narrows report {output}")
+            _warn(result)
+        if interruption is not None:
+            raise continuing.told(interruption, opened)
 
 
 def _check(scenario: Scenario, order: _Order, output: Path | None, *, quiet: bool) -> None:
@@ -186,11 +192,12 @@ def _check(scenario: Scenario, order: _Order, output: Path | None, *, quiet: boo
         hint(f"{scenario.name}: {made.rows:,} samples, about {shown(made.disk_bytes)} on the disk")
 
 
-def _run(scenario: Scenario, order: _Order, captured: Staged | None, bar: Bar) -> Run | Batch:
+def _run(scenario: Scenario, order: _Order, captured: Staged | None, bar: Bar, kept: Kept | None) -> Run | Batch:
     from narrows.runs import simulated as runs
 
+    options: dict[str, Any] = {"seed": order.seed, "jobs": order.jobs, "pcap": captured, "kept": kept}
     if order.until is None:
-        return runs.run(scenario, seed=order.seed, runs=order.runs, jobs=order.jobs, pcap=captured, progress=bar)
+        return runs.run(scenario, runs=order.runs, progress=bar, **options)
     from narrows.runs.until import DEFAULT_METRIC, State, run_until
 
     metric = order.metric or DEFAULT_METRIC
@@ -201,7 +208,7 @@ def _run(scenario: Scenario, order: _Order, captured: Staged | None, bar: Bar) -
         bar.describe(f"{scenario.name}: {state.runs} of about {state.needed} runs{reached}")
         bar(state.fraction)
 
-    return run_until(scenario, order.until, metric, seed=order.seed, jobs=order.jobs, pcap=captured, progress=show)
+    return run_until(scenario, order.until, metric, progress=show, **options)
 
 
 def _precision(until: str | None, metric: str | None, runs: int | None, max_runs: int | None) -> Precision | None:

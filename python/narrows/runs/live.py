@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
+    from narrows.runs.kept import Kept
+
 __all__ = ["Program", "check", "run"]
 
 _POLL_S = 0.1
@@ -80,6 +82,7 @@ def run(
     programs: Sequence[Program] = (),
     progress: Callable[[float], None] | None = None,
     first: int = 0,
+    kept: Kept | None = None,
 ) -> Run | Batch:
     """Run a scenario live.
 
@@ -102,6 +105,8 @@ def run(
         Called about ten times a second with the completed share of the work, in [0, 1].
     first : int
         Index of the first run; random losses, queues and applications depend on a run's index.
+    kept : narrows.runs.kept.Kept, optional
+        Where runs are kept as they end, and found again; only without captures.
 
     Returns
     -------
@@ -127,7 +132,8 @@ def run(
     for program in programs:
         _known(parsed, program.host, "--exec")
     with captures.into(pcap, parsed, runs) as folder:
-        made, interruption = _all(parsed, chosen, range(first, first + runs), folder, programs, progress)
+        indices = range(first, first + runs)
+        made, interruption = _all(parsed, chosen, indices, folder, programs, progress, None if folder else kept)
         captures.drop_unfinished(folder, made, runs)
     if interruption is not None:
         raise interruption
@@ -141,6 +147,7 @@ def _all(
     captured: Path | None,
     programs: Sequence[Program],
     progress: Callable[[float], None] | None,
+    kept: Kept | None,
 ) -> tuple[list[Run], Interrupted | None]:
     """Make runs, one after another; after Ctrl-C return those that had finished, and the interruption."""
     made: list[Run] = []
@@ -153,7 +160,10 @@ def _all(
 
         where = captures.of_run(captured, done, runs)
         try:
-            made.append(_one(scenario, seed, index, where, programs, told))
+            found = None if kept is None else kept.get(scenario, index)
+            made.append(_one(scenario, seed, index, where, programs, told) if found is None else found)
+            if kept is not None and found is None:
+                kept.put_whole(made[-1])
         except KeyboardInterrupt:
             return made, Interrupted(Batch(scenario=scenario, seed=seed, runs=tuple(made)), runs)
     return made, None

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from narrows.execution.job import Done, ProgressHook
+    from narrows.runs.kept import Kept
 
 __all__ = ["Batch", "Run", "Task", "TaskJob", "make", "processors", "run", "run_all", "taken"]
 
@@ -60,6 +61,7 @@ def run(
     overrides: Mapping[str, Override] | None = ...,
     pcap: str | PathLike[str] | None = ...,
     progress: ProgressHook | None = ...,
+    kept: Kept | None = ...,
 ) -> Run: ...
 
 
@@ -72,6 +74,7 @@ def run(
     overrides: Mapping[str, Override] | None = ...,
     pcap: str | PathLike[str] | None = ...,
     progress: ProgressHook | None = ...,
+    kept: Kept | None = ...,
 ) -> Run | Batch: ...
 
 
@@ -83,6 +86,7 @@ def run(
     overrides: Mapping[str, Override] | None = None,
     pcap: str | PathLike[str] | None = None,
     progress: ProgressHook | None = None,
+    kept: Kept | None = None,
 ) -> Run | Batch:
     """Run a scenario.
 
@@ -103,6 +107,8 @@ def run(
         several). Captures of an earlier run there are replaced; other files are kept.
     progress : callable, optional
         Called about ten times a second with the completed share of the work, in [0, 1].
+    kept : narrows.runs.kept.Kept, optional
+        Where runs are kept as they end, and found again; only without captures.
 
     Returns
     -------
@@ -135,24 +141,26 @@ def run(
     estimate.check(parsed, runs, in_range("jobs", processors() if jobs is None else jobs, 1, 4096))
     with captures.into(pcap, parsed, runs) as folder:
         tasks = [Task(parsed, chosen, index, captures.of_run(folder, index, runs)) for index in range(runs)]
-        made, interruption = _kept(tasks, jobs, progress)
+        made, interruption = _finished(tasks, jobs, progress, kept)
         captures.drop_unfinished(folder, made, runs)
     if interruption is not None:
         raise interruption
     return made[0] if runs == 1 else Batch(scenario=parsed, seed=chosen, runs=tuple(made))
 
 
-def _kept(
-    tasks: Sequence[Task], jobs: int | None, progress: ProgressHook | None
+def _finished(
+    tasks: Sequence[Task], jobs: int | None, progress: ProgressHook | None, kept: Kept | None
 ) -> tuple[Sequence[Run], Interrupted | None]:
     """Make runs; after Ctrl-C return those that had finished, and the interruption."""
     try:
-        return run_all(tasks, jobs=jobs, progress=progress), None
+        return run_all(tasks, jobs=jobs, progress=progress, kept=kept), None
     except Interrupted as caught:
         return caught.finished.runs, caught
 
 
-def run_all(tasks: Iterable[Task], jobs: int | None = None, progress: ProgressHook | None = None) -> list[Run]:
+def run_all(
+    tasks: Iterable[Task], jobs: int | None = None, progress: ProgressHook | None = None, kept: Kept | None = None
+) -> list[Run]:
     """Make many runs, of one scenario or several, some at the same time.
 
     Parameters
@@ -163,6 +171,8 @@ def run_all(tasks: Iterable[Task], jobs: int | None = None, progress: ProgressHo
         How many run at the same time; by default the number of processors.
     progress : callable, optional
         As for `run`.
+    kept : narrows.runs.kept.Kept, optional
+        As for `run`; the tasks are then of one scenario and seed.
 
     Returns
     -------
@@ -182,7 +192,7 @@ def run_all(tasks: Iterable[Task], jobs: int | None = None, progress: ProgressHo
     workers = in_range("jobs", processors() if jobs is None else jobs, 1, 4096)
     if not listed:
         return []
-    waiting = iter([TaskJob(index, task) for index, task in enumerate(listed)])
+    waiting = iter([TaskJob(index, task, kept) for index, task in enumerate(listed)])
     made: dict[str, Run] = {}
     backend = Threads(min(workers, len(listed)))
 
@@ -217,10 +227,13 @@ class TaskJob(Job["Run"]):
     ----------
     index : int
     task : Task
+    kept : narrows.runs.kept.Kept or None
+        Where the run is kept when it has ended, and found again.
     """
 
     index: int
     task: Task
+    kept: Kept | None = None
 
     @property
     def key(self) -> str:
@@ -228,8 +241,14 @@ class TaskJob(Job["Run"]):
         return str(self.index)
 
     def make(self, gauge: _core.Progress) -> Run:
-        """Make the run."""
-        return make(self.task, gauge)
+        """Make the run, or read it if it is kept."""
+        if self.kept is None or self.task.pcap_dir is not None:
+            return make(self.task, gauge)
+        found = self.kept.get(self.task.scenario, self.task.index)
+        if found is None:
+            found = make(self.task, gauge)
+            self.kept.put(found, gauge.check)
+        return found
 
 
 def make(task: Task, gauge: _core.Progress) -> Run:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from narrows.execution.job import Done
     from narrows.metrics.totals import Counter
     from narrows.outcome import Run
+    from narrows.runs.kept import Kept
 
     Metric = Callable[[Run], float | None]
     ProgressHook = Callable[["State"], None]
@@ -131,6 +132,7 @@ def run_until(
     overrides: Mapping[str, Override] | None = None,
     pcap: str | PathLike[str] | None = None,
     progress: ProgressHook | None = None,
+    kept: Kept | None = None,
 ) -> Batch:
     """Run a scenario until the confidence interval of a metric is as narrow as requested.
 
@@ -146,6 +148,8 @@ def run_until(
         As for `narrows.run`. Results do not depend on ``jobs``.
     progress : callable, optional
         Called about ten times a second with a `State`.
+    kept : narrows.runs.kept.Kept, optional
+        As for `narrows.run`.
 
     Returns
     -------
@@ -175,7 +179,7 @@ def run_until(
     workers = in_range("jobs", processors() if jobs is None else jobs, 1, 4096)
     estimate.check(parsed, wanted.least, workers)
     with captures.into(pcap, parsed, wanted.most) as folder:
-        search = _Search(parsed, chosen, wanted, metric, folder)
+        search = _Search(parsed, chosen, wanted, metric, (folder, kept))
         interruption = search.run(Threads(min(workers, wanted.most)), progress)
         made = search.batch()
         captures.drop_unfinished(folder, made.runs, wanted.most)
@@ -187,8 +191,11 @@ def run_until(
 class _Search:
     """Runs under way, and runs already examined."""
 
-    def __init__(self, scenario: Scenario, seed: int, wanted: Precision, metric: str, captured: Path | None) -> None:
-        self._scenario, self._seed, self._wanted, self._captured = scenario, seed, wanted, captured
+    def __init__(
+        self, scenario: Scenario, seed: int, wanted: Precision, metric: str, where: tuple[Path | None, Kept | None]
+    ) -> None:
+        self._scenario, self._seed, self._wanted = scenario, seed, wanted
+        self._captured, self._kept = where
         self._metric, self._value = metric, metric_of(metric)
         kind, _, rest = metric.partition(".")
         flows = scenario.congestion_controls()
@@ -236,7 +243,7 @@ class _Search:
         index = self._started
         where = captures.of_run(self._captured, index, self._wanted.most)
         self._started += 1
-        return TaskJob(index, Task(self._scenario, self._seed, index, where))
+        return TaskJob(index, Task(self._scenario, self._seed, index, where), self._kept)
 
     def _took(self, done: Done[Run]) -> None:
         self._ended[int(done.job.key)] = done

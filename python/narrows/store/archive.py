@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import zipfile
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from narrows.base import durable
@@ -11,10 +15,11 @@ from narrows.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
-    from pathlib import Path
 
 _ARCHIVE: Final = re.compile(r"([0-9a-f]{64})\.zip")
 _PARTIAL: Final = re.compile(r"\.[0-9a-f]{64}\.zip\.\d+\.partial")
+
+_CHUNK: Final = 1 << 20
 
 
 class Archive(Store):
@@ -70,6 +75,87 @@ class Archive(Store):
                 durable.write(self._held.directory / f"{key}.zip", content)
         except OSError as error:
             raise self._failed(error) from error
+
+    def keys(self) -> set[str]:
+        """Return the keys of all archives, and remove what a killed process left half-written.
+
+        Returns
+        -------
+        set of str
+
+        Raises
+        ------
+        RunError
+            If the directory cannot be read.
+        """
+        try:
+            for path in self._held.directory.iterdir():
+                if _PARTIAL.fullmatch(path.name):
+                    path.unlink()
+            names = (_ARCHIVE.fullmatch(path.name) for path in self._held.directory.iterdir())
+            return {name[1] for name in names if name is not None}
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def add(self, key: str, folder: Path) -> None:
+        """Store the files of a folder. After a power loss the archive may be damaged, and is then made again.
+
+        Parameters
+        ----------
+        key : str
+        folder : pathlib.Path
+
+        Raises
+        ------
+        RunError
+            If it cannot be written; earlier runs stay intact.
+        """
+        target = self._held.directory / f"{key}.zip"
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.partial")
+        try:
+            with zipfile.ZipFile(temporary, "w") as archive:
+                for file in sorted(folder.iterdir()):
+                    archive.write(file, file.name)
+            temporary.replace(target)
+        except BaseException as error:
+            with suppress(OSError):
+                temporary.unlink()
+            if isinstance(error, OSError):
+                raise self._failed(error) from error
+            raise
+
+    def extract(self, key: str, folder: Path) -> bool:
+        """Write the files of an archive into a folder.
+
+        Parameters
+        ----------
+        key : str
+        folder : pathlib.Path
+
+        Returns
+        -------
+        bool
+            False if there is no such archive.
+
+        Raises
+        ------
+        ValueError
+            If it is damaged.
+        OSError
+            If it cannot be read, or the files not written.
+        """
+        path = self._held.directory / f"{key}.zip"
+        if not path.is_file():
+            return False
+        try:
+            with zipfile.ZipFile(path) as archive:
+                for name in archive.namelist():
+                    with archive.open(name) as source, (folder / Path(name).name).open("wb") as target:
+                        shutil.copyfileobj(source, target, _CHUNK)
+        except (zipfile.BadZipFile, EOFError) as error:
+            message = f"{path}: is damaged: {error}"
+            raise ValueError(message) from None
+        return True
 
     def drop(self, key: str) -> None:
         """Remove a damaged archive, so that its run is made again.

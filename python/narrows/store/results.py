@@ -30,6 +30,7 @@ from narrows.outcome.transfers import Transfers
 from narrows.stats import Reached
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from os import PathLike
 
     from narrows.outcome import Outcome
@@ -71,7 +72,7 @@ def write(result: Outcome, directory: ownership.Target) -> Path:
     return Path(directory)
 
 
-def fill(result: Outcome, directory: Path) -> None:
+def fill(result: Outcome, directory: Path, check: Callable[[], None] = lambda: None) -> None:
     """Write scenario, summary and samples into an existing directory.
 
     Parameters
@@ -79,6 +80,8 @@ def fill(result: Outcome, directory: Path) -> None:
     result : Run or Batch
     directory : pathlib.Path
         As `narrows.ownership.staged` provides it.
+    check : callable
+        Called between parts of the samples; may raise to stop.
 
     Raises
     ------
@@ -88,7 +91,7 @@ def fill(result: Outcome, directory: Path) -> None:
     (directory / SCENARIO).write_text(_as_run(result), encoding="utf-8")
     if result.runs:
         samples = result.samples
-        samples.to_parquet(directory / SAMPLES)
+        samples.to_parquet(directory / SAMPLES, check)
         if samples.state.variables:
             samples.state.to_parquet(directory / STATE)
         if len(result.transfers):
@@ -99,7 +102,7 @@ def fill(result: Outcome, directory: Path) -> None:
 def _as_run(result: Outcome) -> str:
     """Return the scenario with the seed of the run, so that the file alone repeats the run."""
     scenario = result.scenario
-    return (scenario if scenario.seed == result.seed else scenario.with_overrides({"seed": result.seed})).to_toml()
+    return (scenario if scenario.seed == result.seed else scenario.with_overrides({"seed": result.seed})).to_file()
 
 
 def load(directory: str | PathLike[str]) -> Run | Batch:

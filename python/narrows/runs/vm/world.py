@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from narrows.kernels import Kernel
     from narrows.model.scenario import Scenario
+    from narrows.runs.kept import Kept
     from narrows.runs.live import Program
 
 
@@ -97,6 +98,7 @@ def run(
     gauge: _core.Progress | None = None,
     *,
     kernel_qdisc: bool = False,
+    kept: Kept | None = None,
 ) -> Run | Batch:
     """Run a scenario in a virtual machine.
 
@@ -118,6 +120,8 @@ def run(
         Stops the machine from another thread.
     kernel_qdisc : bool
         Whether the kernel's own queue disciplines carry links whose discipline Linux has.
+    kept : narrows.runs.kept.Kept, optional
+        Where runs are kept as they end, and found again.
 
     Returns
     -------
@@ -145,7 +149,10 @@ def run(
 
         try:
             seeds = (chosen, first + done)
-            made.append(_one(scenario, kernel, seeds, programs, told, gauge, kernel_qdisc=kernel_qdisc))
+            found = None if kept is None else kept.get(scenario, first + done)
+            made.append(found or _one(scenario, kernel, seeds, programs, told, gauge, kernel_qdisc=kernel_qdisc))
+            if kept is not None and found is None:
+                kept.put_whole(made[-1])
         except KeyboardInterrupt:
             raise Interrupted(Batch(scenario=scenario, seed=chosen, runs=tuple(made)), runs) from None
     return made[0] if runs == 1 else Batch(scenario=scenario, seed=chosen, runs=tuple(made))

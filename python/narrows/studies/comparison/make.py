@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import platform
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows.base.errors import Interrupted
 from narrows.model.scenario import Scenario
-from narrows.outcome import Batch
-from narrows.runs import simulated, tasks
+from narrows.runs import simulated
+from narrows.runs.kept import Kept
 from narrows.studies.comparison.comparison import Arm, Comparison
 from narrows.studies.sweep import address as addresses
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from narrows.execution.job import ProgressHook
-    from narrows.outcome import Run
+    from narrows.outcome import Batch, Run
     from narrows.store.archive import Archive
 
 SIMULATED: Final = "simulated"
@@ -56,6 +57,7 @@ def run_both(
     seed: int | None = None,
     jobs: int | None = None,
     progress: ProgressHook | None = None,
+    store: Archive | None = None,
 ) -> Comparison:
     """Run a scenario live, on the machine's own stack, and in the simulator.
 
@@ -73,6 +75,8 @@ def run_both(
         Number of parallel simulations; by default the number of processors.
     progress : callable, optional
         Called with the completed share of the work, in [0, 1].
+    store : Archive, optional
+        Where runs of both arms are kept as they end, and found again: live ones on the same kernel.
 
     Returns
     -------
@@ -96,11 +100,12 @@ def run_both(
     if jobs is not None:
         simulated.in_range("jobs", jobs, 1, 4096)
     try:
-        live = run_live(parsed, runs, _share(progress, 0.0, _LIVE_SHARE))
+        live = run_live(parsed, runs, _share(progress, 0.0, _LIVE_SHARE), store)
     except Interrupted as caught:
         raise ComparisonInterrupted(caught, runs, [Arm(LIVE, caught.finished)]) from None
     try:
-        ours = simulated.run(parsed, runs=runs, jobs=jobs, progress=_share(progress, _LIVE_SHARE, 1.0))
+        kept = None if store is None else Kept(store, addresses.of_runs(parsed, parsed.seed))
+        ours = simulated.run(parsed, runs=runs, jobs=jobs, progress=_share(progress, _LIVE_SHARE, 1.0), kept=kept)
     except Interrupted as caught:
         raise ComparisonInterrupted(caught, runs, [Arm(SIMULATED, caught.finished), Arm(LIVE, live)]) from None
     return Comparison(Arm(SIMULATED, ours), Arm(LIVE, live))
@@ -134,29 +139,19 @@ def run_live(
         On Ctrl-C; holds the finished runs.
     """
     live: Any = import_module("narrows.runs.live")  # by name, so that a substitute module can be used
-    if store is None:
-        made: Run | Batch = live.run(scenario, runs=runs, progress=progress)
-        return made
-    keys = [_address(scenario, index) for index in range(runs)]
-    found = tasks.kept(store, set(keys))
-    for index, key in enumerate(keys):
-        if key in found:
-            continue
-        part = _share(progress, index / runs, (index + 1) / runs)
-        try:
-            found[key] = live.run(scenario, runs=1, progress=part, first=index)
-        except Interrupted:
-            done = [found[one] for one in keys if one in found]
-            message = (
-                f"interrupted: finished live runs are kept in {store.directory}; the same command continues from there"
-            )
-            raise Interrupted(_batch(scenario, done), runs, message) from None
-        store.append([(key, tasks.packed(found[key]))])
-    return found[keys[0]] if runs == 1 else _batch(scenario, [found[key] for key in keys])
-
-
-def _batch(scenario: Scenario, runs: Sequence[Run]) -> Batch:
-    return Batch(scenario=scenario, seed=scenario.seed, runs=tuple(runs))
+    address = partial(_address, scenario)
+    try:
+        made: Run | Batch = live.run(
+            scenario, runs=runs, progress=progress, **({} if store is None else {"kept": Kept(store, address)})
+        )
+    except Interrupted as caught:
+        if store is None:
+            raise
+        message = (
+            f"interrupted: finished live runs are kept in {store.directory}; the same command continues from there"
+        )
+        raise Interrupted(caught.finished, runs, message) from None
+    return made
 
 
 def _address(scenario: Scenario, index: int) -> str:

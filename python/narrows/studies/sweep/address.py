@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from narrows.model.scenario import Scenario
 
-__all__ = ["FORMAT", "Engine", "content", "engine", "fingerprint", "of", "own_controls"]
+__all__ = ["FORMAT", "Engine", "content", "engine", "fingerprint", "of", "of_runs", "own_controls"]
 
 FORMAT: Final = 1
 """Version of addresses and of what is kept of a run; a new version changes every address."""
@@ -63,6 +63,25 @@ def of(what: str, seed: int) -> str:
     made = engine()
     whole = "\n".join(("narrows sweep", str(FORMAT), made.release, made.build, str(seed), what))
     return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def of_runs(scenario: Scenario, seed: int, parts: Iterable[str] = ()) -> Callable[[int], str]:
+    """Return what gives the content address of a run of a scenario by its index.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    seed : int
+    parts : iterable of str
+        What else the runs depend on, such as a kernel.
+
+    Returns
+    -------
+    callable
+    """
+    text = scenario.to_nameless_toml()
+    codes = [*parts, *(fingerprint(factory) for factory in own_controls(scenario).values())]
+    return lambda index: of(content(text, [*codes, f"run {index}"]), seed)
 
 
 def own_controls(scenario: Scenario) -> dict[str, Callable[..., object]]:
