@@ -36,7 +36,9 @@ EXAMPLE = (
 
 @guarded
 def sweep(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A sweep file (TOML): format: docs/sweep.md.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A sweep file (TOML; - is standard input): format: docs/sweep.md.")
+    ],
     output: Output = None,
     force: Force = False,
     plan: Annotated[

@@ -123,7 +123,7 @@ def parse(text: str, path: str = "<text>", overrides: Mapping[str, Override] | N
     reader.unknown((), table, _KEYS)
     if table.get("format", FORMAT) != FORMAT:
         reader.refuse(("format",), table["format"], str(FORMAT))
-    name = _text(reader, table, "name") or (Path(path).stem if path != "<text>" else "sweep")
+    name = _text(reader, table, "name") or ("sweep" if path in {"<text>", inputs.STANDARD_INPUT} else Path(path).stem)
     if name.startswith(".") or "/" in name or "\0" in name:
         reader.refuse(("name",), name, "a name for a directory too: no / in it, no dot at its start")
     scenario = _text(reader, table, "scenario")
