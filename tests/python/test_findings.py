@@ -273,6 +273,7 @@ SHARED: tuple[tuple[str, str, str], ...] = (
         "| net/tcp | 162 | 146 | 146 of 157 (93.0 %) | 145 |",
         "Of the 162 scripts",
     ),
+    ("docs/packetdrill.md", "that need them: AccECN (55)", "| 55 of AccECN"),
     (LIVE, "| live | 2.62 |", "live 2.62 and 2.01"),
     (LIVE, "| live, bursts of one segment at BBR's host | 2.01 |", "live 2.62 and 2.01"),
     (LIVE, "| simulated, single segments from BBR | 1.89 |", "1.89 ± 0.09"),

@@ -75,6 +75,8 @@ def test_features_follow_version_and_configuration(add: Callable[..., kernels.Ke
     newer = {**files("7.2.1-amd64"), "boot/config-7.2.1-amd64": b"CONFIG_BPF_SYSCALL=y\nCONFIG_NET_XGRESS=y\n"}
     kernel = add(deb(newer, version="7.2.1-1"))
     assert [kernel.has(name) for name in ("AccECN", "struct_ops", "tcx")] == [True, False, True]
+    refusing = add(deb({**files("6.18.44-amd64")}, version="6.18.44-1"))
+    assert not refusing.has("AccECN"), "6.18 refuses tcp_ecn above 2"
     with pytest.raises(InputError, match="'ECN' is not a feature of kernels; allowed: AccECN, struct_ops, tcx"):
         kernel.has("ECN")
 

@@ -28,7 +28,7 @@ class _Feature:
 
 FEATURES: Final[Mapping[str, _Feature]] = {
     "AccECN": _Feature(
-        (6, 18), (), "net.ipv4.tcp_ecn takes 3 to 5 from Linux 6.18 on (Documentation/networking/ip-sysctl)"
+        (7, 0), (), "net.ipv4.tcp_ecn takes 3 to 5 from Linux 7.0 on; 6.18 has parts, and refuses more than 2"
     ),
     "struct_ops": _Feature(
         (5, 6),
