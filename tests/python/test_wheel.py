@@ -172,6 +172,14 @@ def test_the_wheel_has_every_file_of_the_package(wheel: Path) -> None:
     assert packed == here
 
 
+@pytest.mark.slow
+def test_the_wheel_installs_the_man_page_and_this_versions_digests(installed: Installed, tmp_path: Path) -> None:
+    page = installed.home / "share" / "man" / "man1" / "narrows.1"
+    assert page.read_bytes() == (ROOT / "packaging/data/share/man/man1/narrows.1").read_bytes()
+    shown = installed.run("narrows verify dctcp-marking", tmp_path)
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+
+
 def test_every_verb_ends_in_examples_of_itself() -> None:
     for verb, examples in EXAMPLES.items():
         assert any(command.startswith(f"narrows {verb}") for _, command in examples), verb
