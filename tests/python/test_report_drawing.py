@@ -162,9 +162,9 @@ def test_svg_keeps_text_as_text_and_is_the_same_each_time(tmp_path: Path) -> Non
     assert {"Time (s)", "Value (kB)", "one", "two"} <= texts
 
 
-def test_plotly_and_paper_have_the_same_colours() -> None:
-    traces = charts.to_plotly(figure())["data"]
-    named = {trace["name"]: trace["line"]["color"] for trace in traces if "name" in trace}
+def test_page_and_paper_have_the_same_colours() -> None:
+    (panel,) = charts.described(figure())["panels"]
+    named = {line["name"]: line["colour"] for line in panel["lines"]}
     assert named == {"one": style.colour(0), "two": style.colour(1)}
 
 
@@ -172,7 +172,7 @@ def test_no_value_is_null_in_the_interactive_chart() -> None:
     x = np.array([0.0, 1.0, 2.0])
     line = charts.Line("one", x, np.array([1.0, np.nan, 3.0]), style.colour(0))
     made = charts.Figure("f", "t", "c", "x", (charts.Panel("y", (line,)),))
-    assert charts.to_plotly(made)["data"][0]["y"] == [1.0, None, 3.0]
+    assert charts.described(made)["panels"][0]["lines"][0]["y"] == [1, None, 3]
 
 
 def test_thinning_keeps_the_peaks() -> None:

@@ -144,7 +144,7 @@ def test_charts_hold_the_flows_in_their_colours(page: tuple[Path, str]) -> None:
     found = re.search(r'id="plot-throughput-data">(.*?)</script>', page[1], re.DOTALL)
     assert found is not None
     chart = json.loads(found[1])
-    lines = {trace["name"]: trace["line"]["color"] for trace in chart["data"] if "name" in trace}
+    lines = {line["name"]: line["colour"] for line in chart["panels"][0]["lines"]}
     assert lines == {"first": style.colour(0), "second": style.colour(1), "voice": style.colour(2)}
     for i in range(3):
         assert f'stroke="{style.colour(i)}"' in page[1]
@@ -154,8 +154,9 @@ def test_the_chart_of_throughput_adds_up_to_what_arrived(run: Run, tmp_path: Pat
     text = write_report(run, tmp_path).read_text()
     found = re.search(r'id="plot-throughput-data">(.*?)</script>', text, re.DOTALL)
     assert found is not None
-    (line,) = [trace for trace in json.loads(found[1])["data"] if trace.get("name") == "first"]
-    width = line["x"][1] - line["x"][0]
+    panel = json.loads(found[1])["panels"][0]
+    (line,) = [line for line in panel["lines"] if line["name"] == "first"]
+    width = panel["x"][1] - panel["x"][0]
     drawn = sum(value for value in line["y"] if value is not None) * width / 8e-6
     assert drawn == pytest.approx(run.flow("first").arrived_bytes, rel=0.03)
 

@@ -268,7 +268,7 @@ def test_interface_queues_are_among_the_queues_over_time(cell: Run, tmp_path: Pa
     page = write_report(cell, tmp_path).read_text()
     found = re.search(r'id="plot-queue-data">(.*?)</script>', page, re.DOTALL)
     assert found is not None
-    named = {trace.get("name") for trace in json.loads(found[1])["data"]}
+    named = {line["name"] for panel in json.loads(found[1])["panels"] for line in panel["lines"]}
     assert {"ap → wlan", "w2 → ap"} <= named
 
 

@@ -120,7 +120,7 @@ def test_routers_that_tell_about_as_little_stand_beside_rwnd() -> None:
     assert named(rwnd) == ["r1 tells", "r3 tells", "a"]
     assert rwnd.lines[0].y.tolist() == [97, 12, 30]
     assert "Of 3 routers the 2 that told the smallest windows are drawn." in made.caption
-    limits = charts.to_plotly(made)["layout"]["yaxis3"]["range"]
+    limits = charts.described(made)["panels"][2]["y_range"]
     assert limits == pytest.approx([0, 64 * 1.06])  # r1's first large value does not widen the range
 
 

@@ -1,4 +1,4 @@
-"""Figures drawn twice: interactively (Plotly) for the page, and statically (matplotlib) for a paper."""
+"""Figures drawn twice: interactively (uPlot) for the page, and statically (matplotlib) for a paper."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 from typing import TYPE_CHECKING
 
 from narrows.report import style
-from narrows.report.interactive import to_plotly
+from narrows.report.interactive import described
 from narrows.report.printed import to_matplotlib
 from narrows.report.values import Array, Band, Drawn, Figure, Line, Panel
 
@@ -15,7 +15,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["Array", "Band", "Drawn", "Figure", "Line", "Panel", "draw", "to_matplotlib", "to_plotly"]
+__all__ = ["Array", "Band", "Drawn", "Figure", "Line", "Panel", "described", "draw", "to_matplotlib"]
+
+
+MOST_EMBEDDED = 100_000
+"""Bytes up to which a page contains a figure as SVG, for print and without scripts; a larger one as pixels."""
+
+EMBEDDED_DPI = 150
+"""Resolution of figures that a page contains as pixels."""
+
+
+def _uri(kind: str, data: bytes) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
+
+
+def _reduced(png: io.BytesIO) -> bytes:
+    """Return a picture with 48 colours, which is a third of the size and enough for lines."""
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.open(png).convert("RGB").quantize(48).save(out, format="png", optimize=True)
+    return out.getvalue()
 
 
 def draw(figures: Iterable[Figure], folder: Path | None) -> list[Drawn]:
@@ -41,6 +61,10 @@ def draw(figures: Iterable[Figure], folder: Path | None) -> list[Drawn]:
                 files = [folder / f"{figure.name}.png", folder / f"{figure.name}.svg"]
                 drawing.savefig(files[0], format="png", dpi=style.PNG_DPI, metadata={"Title": figure.title})
                 files[1].write_bytes(svg)
-            uri = "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii")
-            out.append(Drawn(figure, to_plotly(figure), uri, tuple(files)))
+            uri = _uri("svg+xml", svg)
+            if len(svg) > MOST_EMBEDDED:
+                buffer = io.BytesIO()
+                drawing.savefig(buffer, format="png", dpi=EMBEDDED_DPI)
+                uri = _uri("png", _reduced(buffer))
+            out.append(Drawn(figure, described(figure), uri, tuple(files)))
     return out

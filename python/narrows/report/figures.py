@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from narrows.outcome.samples import KINDS
-from narrows.report import series, states, style, windows
+from narrows.report import groups, series, states, style, windows
 from narrows.report.charts import Figure, Line, Panel
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ def _spread(runs: int) -> str:
     return f" Lines are means over {runs} runs, bands hold the middle 95 % of the runs." if runs > 1 else ""
 
 
-def all_figures(samples: Samples, order: Mapping[str, int], duration_s: float) -> list[Figure]:
+def all_figures(
+    samples: Samples, order: Mapping[str, int], duration_s: float, controls: Mapping[str, str] | None = None
+) -> list[Figure]:
     """Return every figure that has samples.
 
     Parameters
@@ -54,6 +56,8 @@ def all_figures(samples: Samples, order: Mapping[str, int], duration_s: float) -
         Index of each flow by name, which decides its colour.
     duration_s : float
         Simulated time, s.
+    controls : mapping
+        Congestion control of each flow, by name: the groups in which many flows are drawn.
 
     Returns
     -------
@@ -66,10 +70,12 @@ def all_figures(samples: Samples, order: Mapping[str, int], duration_s: float) -
     width = series.bin_width(duration_s)
     edges = series.bins(duration_s, width)
     span = (0.0, duration_s)
+    each = flows["name"].nunique() <= groups.EACH
     made: list[Figure | None] = [
-        throughput(flows, order, edges, span),
-        round_trip_time(flows, order, edges, span),
-        windows.windows(flows, routers, order, span),
+        *groups.figures(flows, controls or {}, edges, span),
+        throughput(flows, order, edges, span) if each else None,
+        round_trip_time(flows, order, edges, span) if each else None,
+        windows.windows(flows, routers, order, span) if each else None,
         queue_length(queues, edges, span),
         commands(flows, order, edges, span),
         router_commands(routers, edges, span),

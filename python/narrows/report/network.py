@@ -75,6 +75,16 @@ def direction(data: resolved_types.Direction) -> Direction:
     )
 
 
+def constant_rates(resolved: Resolved) -> dict[str, float]:
+    """Return the rate of each direction of a wired link, bit/s, by the name of its queue, where nothing changes it."""
+    return {
+        f"{a}->{b}": float(data.rate_bps)
+        for link in resolved.links
+        for a, b, data in ((link.a, link.b, link.forward), (link.b, link.a, link.reverse))
+        if not data.changes and data.trace is None
+    }
+
+
 def _loss(loss: resolved_types.Loss) -> str:
     if loss.kind == "none":
         return ""

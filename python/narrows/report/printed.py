@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from narrows.report import style
-from narrows.report.values import BAND_ALPHA, thin, y_limits
+from narrows.report.values import BAND_ALPHA, limit, thin, y_limits
 
 if TYPE_CHECKING:
     from narrows.report.values import Figure, Panel
+
+
+MOST_NAMED = 20
+"""Entries up to which a figure has a legend: more would leave no room for the lines. The page lists all."""
 
 
 def to_matplotlib(figure: Figure, kind: type[Any] | None = None) -> Any:
@@ -32,9 +36,9 @@ def to_matplotlib(figure: Figure, kind: type[Any] | None = None) -> Any:
         ax.set_ylabel(panel.y_label)
         if panel.title:
             ax.set_title(panel.title, loc="left", fontweight="bold", pad=3)
-        limit = limits[p]
-        if limit is not None:
-            ax.set_ylim(*limit)
+        ends = limits[p]
+        if ends is not None:
+            ax.set_ylim(*ends)
         for place, _ in figure.marks:
             ax.axvline(place, color="#8A8F98", linewidth=0.6, linestyle=":", zorder=0)
         if panel.rule is not None:
@@ -62,7 +66,7 @@ def to_matplotlib(figure: Figure, kind: type[Any] | None = None) -> Any:
     else:
         last.margins(x=0.01)
     mpl.align_ylabels()
-    if len(handles) > 1:
+    if 1 < len(handles) <= MOST_NAMED:
         mpl.legend(
             list(handles.values()),
             list(handles),
@@ -89,7 +93,7 @@ def _draw_panel(ax: Any, panel: Panel, handles: dict[str, Any]) -> None:
             handles.setdefault(line.name, area)
         return
     symbols = {"circle": "o", "diamond": "D", "square": "s"}
-    for line in map(thin, panel.lines):
+    for line in (thin(line, limit(len(panel.lines))) for line in panel.lines):
         if line.markers:
             error = None if line.low is None or line.high is None else [line.y - line.low, line.high - line.y]
             handle: Any = ax.errorbar(

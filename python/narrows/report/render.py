@@ -12,7 +12,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-_TEMPLATES = Path(__file__).resolve().parent / "templates"
+_HERE = Path(__file__).resolve().parent
+_TEMPLATES = _HERE / "templates"
 
 
 @cache
@@ -39,10 +40,19 @@ def script_json(value: Any) -> Markup:
 
 
 @cache
-def _plotly_js() -> str:
-    from plotly.offline import get_plotlyjs
+def _scripts() -> Markup:
+    """Return the library and our drawing on top of it."""
+    texts = [
+        (_HERE / "vendor" / "uPlot.iife.min.js").read_text(encoding="utf-8"),
+        *((_TEMPLATES / name).read_text(encoding="utf-8") for name in ("charts.js", "page.js")),
+    ]
+    return Markup("\n".join(texts))  # noqa: S704 - our own files, and the library's
 
-    return str(get_plotlyjs())
+
+@cache
+def _styles() -> Markup:
+    texts = [(_HERE / "vendor" / "uPlot.min.css"), _TEMPLATES / "style.css", _TEMPLATES / "charts.css"]
+    return Markup("\n".join(path.read_text(encoding="utf-8") for path in texts))  # noqa: S704 - likewise
 
 
 def page(template: str | Path, **context: Any) -> str:
@@ -62,9 +72,8 @@ def page(template: str | Path, **context: Any) -> str:
         The page, self-contained.
     """
     shared = {
-        "css": Markup((_TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        "page_js": Markup((_TEMPLATES / "page.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        "plotly_js": Markup(_plotly_js()),  # noqa: S704 - the library's own file
+        "css": _styles(),
+        "scripts": _scripts(),
     }
     more = [str(template.parent)] if isinstance(template, Path) else []
     return _environment(*more).get_template(Path(template).name).render(**shared, **context)

@@ -22,6 +22,13 @@ Array = NDArray[np.float64]
 #: Number of points above which a line is thinned for drawing; the samples in the result keep all points.
 MAX_POINTS = 2400
 
+#: Points of all lines of a panel together from which each line is thinned further, and the fewest that one keeps.
+ALL_POINTS = 24_000
+LEAST_POINTS = 240
+
+#: The label of axes of simulated time.
+TIME = "Time (s)"
+
 #: Opacity of the background of a band.
 BAND_ALPHA = 0.16
 
@@ -98,15 +105,29 @@ class Figure:
     x_range: tuple[float, float] | None = None
     x_log: bool = False
 
+    @property
+    def over_time(self) -> bool:
+        """Whether x is simulated time; such figures of a page show the same stretch of it."""
+        return self.x_label == TIME and not self.ticks and not self.x_log
+
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure for a page: Plotly's description, and the static drawing for print and for browsers without scripts."""
+    """A figure for a page: its description for scripts, and the static drawing for print and without scripts."""
 
     figure: Figure
-    plotly: dict[str, Any]
+    description: dict[str, Any]
     svg_data_uri: str
     files: tuple[Path, ...] = field(default=())
+
+
+def limit(lines: int) -> int:
+    """Return the number of points above which each of so many lines is thinned.
+
+    >>> limit(2), limit(60), limit(1000)
+    (2400, 400, 240)
+    """
+    return max(LEAST_POINTS, min(MAX_POINTS, ALL_POINTS // max(lines, 1)))
 
 
 def thin(line: Line, limit: int = MAX_POINTS) -> Line:

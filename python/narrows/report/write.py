@@ -14,6 +14,7 @@ from narrows.outcome.conditions import table as conditions_table
 from narrows.report import (
     channels,
     charts,
+    distributions,
     figures,
     layout,
     network,
@@ -23,6 +24,7 @@ from narrows.report import (
     tables,
     topology,
     transfers,
+    verdict,
 )
 from narrows.stats import mean_ci
 
@@ -72,8 +74,11 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
     order = {flow.name: index for index, flow in enumerate(resolved.flows)}
     scheme, scheme_settings = schemes.setting_rows(resolved)
     topology.write_figures(drawn, folder, result.scenario.title)
-    drawings = figures.all_figures(result.samples, order, result.scenario.duration_s)
-    made = charts.draw([*transfers.figures(result.transfers), *drawings], folder)
+    controls = {flow.name: flow.cc for flow in result.runs[0].flows if flow.cc is not None}
+    drawings = figures.all_figures(result.samples, order, result.scenario.duration_s, controls)
+    # Without samples over time, a page has no figures of runs at all.
+    spread = distributions.of(result, order, network.constant_rates(resolved), figures.DRAWN_ROWS) if drawings else []
+    made = charts.draw([*transfers.figures(result.transfers), *drawings, *spread], folder)
     text = render.page(
         "report.html.j2",
         title=f"{result.scenario.title} – Narrows",
@@ -96,6 +101,7 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
         conditions=conditions_table(run.conditions for run in result.runs),
         tables=metric_tables(result, order),
         fairness=_fairness(result),
+        verdict=verdict.of(result),
         charts=made,
         identity=_identity(result),
         command=repeat_command(result),

@@ -1,39 +1,53 @@
 "use strict";
-(function () {
-  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  // Charts keep the colours of their lines; text, axes and paper follow the page, in light and in dark.
-  function dressed(layout) {
-    const out = JSON.parse(JSON.stringify(layout));
-    const font = { family: css("--sans"), size: 12, color: css("--ink") };
-    out.font = font;
-    out.paper_bgcolor = "rgba(0,0,0,0)";
-    out.plot_bgcolor = "rgba(0,0,0,0)";
-    out.hoverlabel = { bgcolor: css("--panel"), bordercolor: css("--line"), font: font };
-    out.modebar = { bgcolor: "rgba(0,0,0,0)", color: css("--line"), activecolor: css("--ink") };
-    out.legend = Object.assign({ font: { size: 12 }, bgcolor: "rgba(0,0,0,0)" }, out.legend);
-    for (const key of Object.keys(out)) {
-      if (!/^[xy]axis/.test(key)) continue;
-      const grid = key[0] === "y";
-      Object.assign(out[key], {
-        showgrid: grid, gridcolor: css("--rule"), showline: true, linecolor: css("--line"), ticks: "outside", ticklen: 4,
-        tickcolor: css("--line"), automargin: true,
-      });
-    }
-    for (const shape of out.shapes || []) shape.line.color = css("--faint");
-    for (const note of out.annotations || []) note.font = Object.assign({}, note.font, { color: css("--muted") });
-    return out;
-  }
-  const charts = [];
-  for (const place of document.querySelectorAll(".plot")) {
-    const chart = JSON.parse(document.getElementById(place.id + "-data").textContent);
-    charts.push([place, chart]);
-    Plotly.newPlot(place, chart.data, dressed(chart.layout), {
-      responsive: true, displaylogo: false, modeBarButtons: [["toImage"], ["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"]],
-      toImageButtonOptions: { format: "svg", filename: place.dataset.file },
-    });
-  }
-  dark.addEventListener("change", () => charts.forEach(([place, chart]) => Plotly.react(place, chart.data, dressed(chart.layout))));
-  // What is folded away on screen belongs on paper too.
-  window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
-})();
+// What is folded away on screen belongs on paper too.
+window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
+// A table that is wider than the page scrolls in its frame; the keyboard reaches it there, and its edge shows it.
+for (const frame of document.querySelectorAll(".scroll")) {
+  const measured = () => {
+    const wide = frame.scrollWidth > frame.clientWidth + 1;
+    frame.classList.toggle("wide", wide);
+    frame.classList.toggle("ended", !wide || frame.scrollLeft + frame.clientWidth >= frame.scrollWidth - 1);
+    if (wide) frame.tabIndex = 0;
+    else frame.removeAttribute("tabindex");
+    frame.setAttribute("role", "region");
+    const caption = frame.querySelector("caption");
+    frame.setAttribute("aria-label", caption ? caption.textContent : "Table");
+  };
+  measured();
+  frame.addEventListener("scroll", measured);
+  window.addEventListener("resize", measured);
+}
+
+// A long table shows some rows at a time, and finds rows by their first cell; without scripts and on paper it is whole.
+const ROWS = 25;
+for (const table of document.querySelectorAll(".scroll > table")) {
+  const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
+  if (rows.length <= ROWS + 5 || table.classList.contains("heat")) continue;
+  const pager = document.createElement("div");
+  pager.className = "pager noprint";
+  const find = Object.assign(document.createElement("input"), { type: "search", placeholder: `Find one of ${rows.length}` });
+  find.setAttribute("aria-label", "Find rows by name");
+  const button = (text) => Object.assign(document.createElement("button"), { type: "button", textContent: text });
+  const [back, on, all] = [button("Previous"), button("Next"), button("All")];
+  const where = document.createElement("span");
+  where.setAttribute("role", "status");
+  pager.append(find, back, on, all, where);
+  table.parentElement.before(pager);
+  let page = 0, whole = false;
+  const show = () => {
+    const found = rows.filter((row) => row.cells[0].textContent.toLowerCase().includes(find.value.toLowerCase()));
+    page = Math.min(page, Math.max(0, Math.ceil(found.length / ROWS) - 1));
+    const shown = new Set(whole ? found : found.slice(page * ROWS, (page + 1) * ROWS));
+    rows.forEach((row) => row.classList.toggle("paged", !shown.has(row)));
+    const first = found.length ? page * ROWS + 1 : 0;
+    where.textContent = whole ? `${found.length} rows` : `${first} to ${Math.min(found.length, (page + 1) * ROWS)} of ${found.length}`;
+    back.disabled = whole || page === 0;
+    on.disabled = whole || (page + 1) * ROWS >= found.length;
+    all.textContent = whole ? "Pages" : "All";
+  };
+  find.addEventListener("input", () => { page = 0; show(); });
+  back.addEventListener("click", () => { page -= 1; show(); });
+  on.addEventListener("click", () => { page += 1; show(); });
+  all.addEventListener("click", () => { whole = !whole; show(); });
+  show();
+}
