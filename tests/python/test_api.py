@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from narrows.outcome import Run
 
-HEAVY = "{'numpy', 'pandas', 'pyarrow', 'matplotlib', 'plotly', 'scipy', 'jinja2', 'rich', 'typer', 'narrows._core'}"
+HEAVY = "{'numpy', 'pandas', 'pyarrow', 'matplotlib', 'scipy', 'jinja2', 'rich', 'typer', 'narrows._core'}"
 
 
 @pytest.mark.parametrize("name", nw.__all__)

@@ -63,7 +63,7 @@ def test_help_imports_nothing_heavy() -> None:
         "import sys\nsys.argv = ['narrows', '--help']\n"
         "from narrows.cli import main\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "heavy = {'numpy', 'pandas', 'pyarrow', 'matplotlib', 'plotly', 'scipy', 'jinja2'}\n"
+        "heavy = {'numpy', 'pandas', 'pyarrow', 'matplotlib', 'scipy', 'jinja2'}\n"
         "print('HEAVY', sorted(heavy & set(sys.modules)))\n"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

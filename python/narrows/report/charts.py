@@ -21,7 +21,7 @@ __all__ = ["Array", "Band", "Drawn", "Figure", "Line", "Panel", "described", "dr
 MOST_EMBEDDED = 100_000
 """Bytes up to which a page contains a figure as SVG, for print and without scripts; a larger one as pixels."""
 
-EMBEDDED_DPI = 150
+EMBEDDED_DPI = 125
 """Resolution of figures that a page contains as pixels."""
 
 

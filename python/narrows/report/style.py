@@ -24,7 +24,7 @@ OKABE_ITO: tuple[str, ...] = (
     "#56B4E9",  # sky blue
 )
 
-#: Dashes used once all colours are used (plotly's name, matplotlib's pattern, SVG's pattern).
+#: Dashes used once all colours are used (name, matplotlib's pattern, SVG's pattern).
 DASHES: tuple[tuple[str, str, str], ...] = (
     ("solid", "-", ""),
     ("dash", "--", "6 3"),
@@ -53,7 +53,7 @@ def colour(index: int) -> str:
 
 
 def dash(index: int) -> tuple[str, str, str]:
-    """Dash of the `index`-th flow: solid until all colours are used (plotly, matplotlib, SVG)."""
+    """Dash of the `index`-th flow: solid until all colours are used (name, matplotlib, SVG)."""
     return DASHES[(index // len(OKABE_ITO)) % len(DASHES)]
 
 

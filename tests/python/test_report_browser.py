@@ -1,0 +1,163 @@
+"""Pages in a browser: charts, linked axes, the keyboard, many flows, a phone's width, accessibility."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.python import browser
+
+import narrows as nw
+from narrows.report import write_report
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CONTROLS = ("cubic", "bbr", "reno")
+
+
+def crowd(flows: int) -> nw.Scenario:
+    each = "".join(
+        f'[[flows]]\nname = "f{i:04d}"\nfrom = "s{i + 1}"\nto = "d{i + 1}"\ncc = "{CONTROLS[i % 3]}"\n'
+        f'start = "{i % 20 * 50} ms"\n'
+        for i in range(flows)
+    )
+    return nw.Scenario.from_text(
+        f'title = "{flows} flows"\nduration = "20 s"\n[topology]\nkind = "dumbbell"\npairs = {flows}\n'
+        'bottleneck = { rate = "100 Mb/s", delay = "10 ms", queue = { limit = "500 packets" } }\n'
+        f'access = {{ rate = "1 Gb/s", delay = "1 ms" }}\n{each}'
+    )
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    browser.needed()
+    result = nw.run("dumbbell-cubic", seed=1, runs=3)
+    return write_report(result, tmp_path_factory.mktemp("page"))
+
+
+@pytest.fixture(scope="module")
+def sixty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    browser.needed()
+    return write_report(nw.run(crowd(60), seed=1), tmp_path_factory.mktemp("sixty"))
+
+
+def test_every_figure_has_its_panels(page: Path) -> None:
+    panels = browser.evaluated(
+        page, "return [...document.querySelectorAll('.plot')].map((plot) => plot.querySelectorAll('canvas').length);"
+    )
+    assert len(panels) >= 7
+    assert all(count >= 1 for count in panels)
+
+
+def test_a_stretch_chosen_in_the_strip_is_shown_by_all_figures_over_time(page: Path) -> None:
+    seen: dict[str, Any] = browser.evaluated(
+        page,
+        """
+        const [from, to] = document.querySelectorAll('.range input');
+        const marked = () => [...document.querySelectorAll('.plot canvas')].map((canvas) => canvas.toDataURL().length);
+        const before = marked();
+        from.value = 20; to.value = 30;
+        to.dispatchEvent(new Event('change'));
+        await new Promise((done) => setTimeout(done, 200));
+        const after = marked();
+        const reset = document.querySelector('.range button');
+        const could = !reset.disabled;
+        reset.click();
+        await new Promise((done) => setTimeout(done, 200));
+        return { before, after, again: marked(), could };
+        """,
+    )
+    over_time = ["plot-throughput", "plot-rtt", "plot-cwnd", "plot-queue"]
+    assert seen["could"]
+    changed = sum(a != b for a, b in zip(seen["before"], seen["after"], strict=True))
+    assert changed >= len(over_time)
+    assert seen["again"] == seen["before"]
+
+
+def test_the_keyboard_reads_values(page: Path) -> None:
+    told = browser.evaluated(
+        page,
+        """
+        const panel = document.querySelector('#plot-throughput .panel');
+        panel.focus();
+        for (const key of ['Home', 'ArrowRight', 'End'])
+          panel.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+        await new Promise((done) => setTimeout(done, 200));
+        return document.querySelector('.tip').textContent;
+        """,
+    )
+    assert "Time 59" in told
+    assert "first" in told
+    assert "Mb/s" in told
+    assert " to " in told, "the band over the runs"
+
+
+def test_a_flow_is_hidden_in_all_figures(page: Path) -> None:
+    pressed = browser.evaluated(
+        page,
+        """
+        document.querySelector('#plot-throughput .key').click();
+        return [...document.querySelectorAll('.key[aria-pressed="false"]')].map((key) => key.textContent);
+        """,
+    )
+    assert pressed.count("first") >= 3
+
+
+@pytest.mark.slow
+def test_sixty_flows_are_readable_and_small(sixty: Path) -> None:
+    assert sixty.stat().st_size < 1_000_000
+    seen = browser.evaluated(
+        sixty,
+        """
+        const find = document.querySelector('#plot-throughput .picker input');
+        find.value = 'f0007';
+        find.dispatchEvent(new Event('input'));
+        const keys = [...document.querySelectorAll('#plot-throughput .key')];
+        const left = keys.filter((key) => !key.hidden).map((key) => key.textContent);
+        document.querySelectorAll('#plot-throughput .picker button')[2].click();
+        const table = [...document.querySelectorAll('#metrics table')][0];
+        return {
+          left, hidden: document.querySelectorAll('#plot-throughput .key[aria-pressed="false"]').length,
+          rows: [...table.tBodies[0].rows].filter((row) => getComputedStyle(row).display !== 'none').length,
+          groups: document.querySelector('#plot-throughput-groups').textContent,
+          ready: performance.now(),
+        };
+        """,
+    )
+    assert seen["left"] == ["f0007"]
+    assert seen["hidden"] == 59
+    assert seen["rows"] == 25
+    assert "cubic (20 flows)" in seen["groups"]
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_no_page_scrolls_sideways(page: Path, width: int) -> None:
+    frame = page.with_name("frame.html")
+    inner = f'<iframe src="{page.name}" style="width:{width}px;height:700px"></iframe>'
+    frame.write_text(f"<html><head></head><body>{inner}</body></html>")
+    wide, room = browser.evaluated(
+        frame,
+        """
+        const inner = document.querySelector('iframe').contentWindow;
+        return [inner.document.documentElement.scrollWidth, inner.innerWidth];
+        """,
+    )
+    assert wide <= room
+
+
+def test_no_serious_finding_of_axe(page: Path) -> None:
+    axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
+    from importlib.resources import files
+
+    library = next(path for path in files(axe).iterdir() if path.name.startswith("axe") and path.name.endswith(".js"))
+    found = browser.evaluated(
+        page,
+        """
+        const result = await axe.run();
+        const places = (one) => one.nodes.slice(0, 3).map((node) => node.html.slice(0, 200));
+        return result.violations.map((one) => [one.impact, one.id, places(one)]);
+        """,
+        libraries=(library.read_text(encoding="utf-8"),),
+    )
+    assert [one for one in found if one[0] in {"serious", "critical"}] == []
