@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from narrows.report import charts, series, style, topology, values
+from narrows.report import charts, layout, series, style, topology, values
 from narrows.report.layout import Direction, Edge, FlowPath, Network, arrange, bottlenecks
 
 if TYPE_CHECKING:
@@ -214,3 +214,22 @@ def test_a_band_holds_the_runs_and_a_single_run_has_none() -> None:
     assert made.low == pytest.approx([1.0] * 3)
     assert made.high == pytest.approx([39.0] * 3)
     assert series.over_runs(rows[:1], x).low is None
+
+
+def test_many_like_hosts_are_one_box_and_the_bottleneck_stays() -> None:
+    there = layout.Direction(1e9, 0.001, "")
+    slow = layout.Direction(1e7, 0.01, "")
+    pairs = 60
+    names = ("r1", "r2", *(f"s{i}" for i in range(pairs)), *(f"d{i}" for i in range(pairs)))
+    edges = (
+        layout.Edge(0, 1, slow, slow),
+        *(layout.Edge(2 + i, 0, there, there) for i in range(pairs)),
+        *(layout.Edge(1, 2 + pairs + i, there, there) for i in range(pairs)),
+    )
+    flows = tuple(layout.FlowPath(f"f{i}", i, (2 + i, 0, 1, 2 + pairs + i)) for i in range(pairs))
+    drawn = layout.condensed(layout.Network(names, frozenset({0, 1}), edges, flows))
+    assert drawn.names == ("r1", "r2", "s0 .. s59", "d0 .. d59")
+    assert [(edge.a, edge.b) for edge in drawn.edges] == [(0, 1), (2, 0), (1, 3)]
+    assert layout.bottlenecks(drawn) == frozenset({(0, 1)})
+    few = layout.Network(names[:4], frozenset({0, 1}), (edges[0],), ())
+    assert layout.condensed(few) is few

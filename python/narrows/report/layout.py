@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,49 @@ class Network:
             out[edge.a].append(edge.b)
             out[edge.b].append(edge.a)
         return out
+
+
+MOST_NODES = 80
+"""Nodes up to which a drawing has each of them."""
+
+
+def condensed(network: Network) -> Network:
+    """Return the network with like hosts of a router as one box, if it has more than `MOST_NODES` nodes.
+
+    Hosts are alike if their one link leads to the same router with the same rate, delay and queue in each direction.
+    Their box has the first and the last name. Flows keep their number, so the links that limit them stay the same.
+    """
+    if len(network.names) <= MOST_NODES:
+        return network
+    neighbours = network.neighbours()
+    radio = {node for channel in network.channels for node in (channel.base, *channel.stations)}
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for edge in network.edges:
+        host, router = (edge.a, edge.b) if edge.b in network.routers else (edge.b, edge.a)
+        if host not in network.routers and host not in radio and len(neighbours[host]) == 1:
+            out, back = (edge.forward, edge.reverse) if host == edge.a else (edge.reverse, edge.forward)
+            groups.setdefault((router, host == edge.a, out, back), []).append(host)
+    first = list(range(len(network.names)))
+    names = list(network.names)
+    for hosts in (hosts for hosts in groups.values() if len(hosts) > 1):
+        names[hosts[0]] = f"{names[hosts[0]]} .. {names[hosts[-1]]}"
+        for host in hosts:
+            first[host] = hosts[0]
+    kept = [node for node in range(len(names)) if first[node] == node]
+    place = {node: index for index, node in enumerate(kept)}
+    at = [place[node] for node in first]
+    edges = {(at[edge.a], at[edge.b]): replace(edge, a=at[edge.a], b=at[edge.b]) for edge in reversed(network.edges)}
+    return Network(
+        tuple(names[node] for node in kept),
+        frozenset(at[node] for node in network.routers),
+        tuple(reversed(edges.values())),
+        tuple(replace(flow, path=tuple(at[node] for node in flow.path)) for flow in network.flows),
+        frozenset(at[node] for node in network.agents),
+        tuple(
+            replace(channel, base=at[channel.base], stations=tuple(at[node] for node in channel.stations))
+            for channel in network.channels
+        ),
+    )
 
 
 def bottlenecks(network: Network) -> frozenset[tuple[int, int]]:

@@ -103,6 +103,8 @@ def captions(
     network: Network, places: Sequence[Place], limits: frozenset[tuple[int, int]], items: Sequence[Shape]
 ) -> Iterable[Shape]:
     """Place each channel's caption below its base station and stations, where it covers nothing else."""
+    if not network.channels:
+        return
     taken = [box for item in items for box in _occupied(item)]
     for channel in network.channels:
         members = [places[node] for node in (channel.base, *channel.stations)]

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from narrows.report import radio, style
-from narrows.report.layout import Direction, Edge, Layout, Network, Place, arrange, bottlenecks, box_width
+from narrows.report.layout import Direction, Edge, Layout, Network, Place, arrange, bottlenecks, box_width, condensed
 from narrows.report.shapes import Shape, matplotlib_figure, svg
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def describe(direction: Direction) -> tuple[str, str]:
 
 def shapes(network: Network) -> tuple[list[Shape], Layout]:
     """Return all shapes of the drawing, back to front, and the layout that they follow."""
+    network = condensed(network)
     layout = arrange(network, _column_width(network))
     places = layout.places
     limits = bottlenecks(network)
