@@ -53,6 +53,7 @@ def test_scenarios_are_completed(verb: str, tmp_path: Path) -> None:
     """Every verb that takes a scenario knows the bundled ones."""
     assert set(bash(f"narrows {verb} ", tmp_path)) == {entry["name"] for entry in list_scenarios()}
     assert bash(f"narrows {verb} dumb", tmp_path) == ["dumbbell-cubic"]
+    assert bash("narrows verify l4", tmp_path) == ["l4s-dctcp", "l4s"]
 
 
 def test_files_of_ones_own_stand_beside_scenarios(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,15 @@ def store(output: Path | None, *, wanted: bool) -> Iterator[Archive | None]:
     from narrows.runs import kept
 
     with kept.beside(output) as opened:
+        threading.Thread(target=_load_statistics, name="narrows-statistics", daemon=True).start()
         yield opened
+
+
+def _load_statistics() -> None:
+    """Load what intervals need while runs are made: loading takes most of a second, which Ctrl-C must not wait for."""
+    from narrows.stats import mean_ci
+
+    mean_ci((0.0, 1.0))
 
 
 def simulated(opened: Archive | None, scenario: Scenario, seed: int | None, most: int, *, quiet: bool) -> Kept | None:

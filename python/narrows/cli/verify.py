@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from narrows.cli import completion
 from narrows.cli.guard import guarded
 from narrows.cli.options import Jobs, Json, NoProgress  # noqa: TC001 - Typer reads the annotations
 
@@ -26,7 +27,11 @@ STYLES = {"same": "green", "different": "bold red", "failed": "bold red"}
 def verify(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Names from `narrows list scenarios`; by default all."),
+        typer.Argument(
+            metavar="[NAME]...",
+            help="Names from `narrows list scenarios`; by default all.",
+            autocompletion=completion.scenario_lists,
+        ),
     ] = None,
     against: Annotated[
         str | None,
