@@ -49,7 +49,7 @@ class Metrics:
     >>> run = nw.run("dumbbell-cubic", seed=1, overrides={"duration": "12 s"})
     >>> frame = run.metrics.to_pandas()
     >>> frame[["run", "name", "timeouts"]].to_dict("list")
-    {'run': [0, 0], 'name': ['first', 'second'], 'timeouts': [0, 0]}
+    {'run': [0, 0], 'name': ['first', 'second'], 'timeouts': [0, 1]}
     >>> str(frame["sent_packets"].dtype), "rtt_mean_s" in frame, "rtt_mean_ms" in run.metrics.to_pandas(time="ms")
     ('int64', True, True)
     """
