@@ -126,7 +126,10 @@ def test_csv_has_the_values_of_the_frames(run: nw.Run, tmp_path: Path) -> None:
 def test_a_plot_has_the_figures_of_the_report(run: nw.Run, batch: nw.Batch, tmp_path: Path) -> None:
     """Panels come in the order that was asked for, in any format, and notebooks show them."""
     plot = run.plot()
-    assert [axes.get_ylabel() for axes in plot.axes][:2] == ["Throughput (Mb/s)", "RTT (ms)"]
+    panels = ["Throughput (Mb/s)", "RTT (ms)", "cwnd (kB)", "Waiting (packets)", "Dropped (packets)"]
+    assert [axes.get_ylabel() for axes in plot.axes] == panels
+    flows = {line.get_color() for line in plot.axes[0].get_lines()}
+    assert flows.isdisjoint(line.get_color() for line in plot.axes[-1].get_lines()), "queues have colours of their own"
     lines = plot.axes[0].get_lines()
     assert len(lines) == 2
     assert np.nanmax(lines[0].get_ydata()) > 5, "the first flow has the link to itself"

@@ -142,7 +142,7 @@ class Outcome:
         Parameters
         ----------
         *figures : str
-            Names: ``throughput``, ``rtt``, ``windows``, ``queue`` and others that the samples give; a wrong one is
+            Names: ``throughput``, ``rtt``, ``cwnd``, ``queue`` and others that the samples give; a wrong one is
             answered with the list. By default these four, as far as there are samples for them.
         path : path, optional
             File to write too; its ending gives the format (``.png``, ``.pdf``, ``.svg``).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from narrows.outcome.outcome import Outcome
 
-DEFAULT: Final = ("throughput", "rtt", "windows", "queue")
+DEFAULT: Final = ("throughput", "rtt", "cwnd", "queue")
 """Figures drawn unless others are named."""
 
 _WIDTH_IN: Final = 7.0
@@ -66,10 +67,23 @@ def of(outcome: Outcome, names: Sequence[str] = (), path: str | PathLike[str] | 
         raise InputError(message)
     chosen = [found[name] for name in names or DEFAULT if name in found] or made
     with style.paper_style():
-        plot: Plot = to_matplotlib(_joined(chosen), Plot)
+        plot: Plot = to_matplotlib(_joined([_apart(figure, len(order)) for figure in chosen]), Plot)
         if path is not None:
             _save(plot, Path(path))
     return plot
+
+
+def _apart(figure: Figure, flows: int) -> Figure:
+    """Give queues other colours than flows, which stand in the same legend."""
+    if figure.name != "queue":
+        return figure
+    names = dict.fromkeys(line.name for panel in figure.panels for line in panel.lines)
+    colours = {name: style.colour(flows + index) for index, name in enumerate(names)}
+    panels = (
+        replace(panel, lines=tuple(replace(line, colour=colours[line.name]) for line in panel.lines))
+        for panel in figure.panels
+    )
+    return replace(figure, panels=tuple(panels))
 
 
 def _joined(chosen: Sequence[Figure]) -> Figure:
