@@ -44,7 +44,7 @@ def _scripts() -> Markup:
     """Return the library and our drawing on top of it."""
     texts = [
         (_HERE / "vendor" / "uPlot.iife.min.js").read_text(encoding="utf-8"),
-        *((_TEMPLATES / name).read_text(encoding="utf-8") for name in ("charts.js", "page.js")),
+        (_TEMPLATES / "charts.js").read_text(encoding="utf-8"),
     ]
     return Markup("\n".join(texts))  # noqa: S704 - our own files, and the library's
 
@@ -73,7 +73,8 @@ def page(template: str | Path, **context: Any) -> str:
     """
     shared = {
         "css": _styles(),
-        "scripts": _scripts(),
+        "page_js": Markup((_TEMPLATES / "page.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        "charts_js": _scripts(),
     }
     more = [str(template.parent)] if isinstance(template, Path) else []
     return _environment(*more).get_template(Path(template).name).render(**shared, **context)

@@ -2,16 +2,13 @@
 // What is folded away on screen belongs on paper too.
 window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
 // A table that is wider than the page scrolls in its frame; the keyboard reaches it there, and its edge shows it.
-for (const frame of document.querySelectorAll(".scroll")) {
+for (const frame of document.querySelectorAll(".scroll, pre")) {
   const measured = () => {
     const wide = frame.scrollWidth > frame.clientWidth + 1;
     frame.classList.toggle("wide", wide);
     frame.classList.toggle("ended", !wide || frame.scrollLeft + frame.clientWidth >= frame.scrollWidth - 1);
     if (wide) frame.tabIndex = 0;
     else frame.removeAttribute("tabindex");
-    frame.setAttribute("role", "region");
-    const caption = frame.querySelector("caption");
-    frame.setAttribute("aria-label", caption ? caption.textContent : "Table");
   };
   measured();
   frame.addEventListener("scroll", measured);
