@@ -110,10 +110,10 @@ pub(crate) const ROW: Row = Row {
         ],
         params: PARAMS,
         variables: VARIABLES,
+        tail_only: false,
         fit,
         source: include_str!("cake.rs"),
     },
-    tail_only: false,
     build,
 };
 

@@ -93,10 +93,10 @@ pub(crate) const ROW: Row = Row {
         ],
         params: PARAMS,
         variables: VARIABLES,
+        tail_only: false,
         fit,
         source: include_str!("cobalt.rs"),
     },
-    tail_only: false,
     build,
 };
 

@@ -37,10 +37,10 @@ pub(crate) const ROW: Row = Row {
         sources: &["RFC 7567, section 2"],
         params: &[],
         variables: &[],
+        tail_only: true,
         fit: free,
         source: include_str!("droptail.rs"),
     },
-    tail_only: true,
     build: |setup| droptail(setup.limit),
 };
 

@@ -69,10 +69,10 @@ pub(crate) const ROW: Row = Row {
             Variable::new("active", "sub-queues", "Sub-queues that hold packets or wait to be found empty."),
             Variable::new("deficit", "bytes", "Deficit counter of the sub-queue whose turn it is; 0 if there is none."),
         ],
+        tail_only: false,
         fit: free,
         source: include_str!("drr.rs"),
     },
-    tail_only: false,
     build,
 };
 

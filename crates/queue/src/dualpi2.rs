@@ -85,10 +85,10 @@ pub(crate) const ROW: Row = Row {
         ],
         params: PARAMS,
         variables: VARIABLES,
+        tail_only: false,
         fit,
         source: include_str!("dualpi2.rs"),
     },
-    tail_only: false,
     build,
 };
 

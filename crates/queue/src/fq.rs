@@ -89,10 +89,10 @@ pub(crate) const ROW: Row = Row {
             Variable::new("old_flows", "sub-queues", "Sub-queues in the list of old flows."),
             Variable::new("throttled", "sub-queues", "Sub-queues that wait for their time by `maxrate`."),
         ],
+        tail_only: false,
         fit,
         source: include_str!("fq.rs"),
     },
-    tail_only: false,
     build,
 };
 

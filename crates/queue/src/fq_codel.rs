@@ -66,10 +66,10 @@ pub(crate) const ROW: Row = Row {
         ],
         params: PARAMS,
         variables: VARIABLES,
+        tail_only: false,
         fit,
         source: include_str!("fq_codel.rs"),
     },
-    tail_only: false,
     build,
 };
 

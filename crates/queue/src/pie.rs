@@ -95,10 +95,10 @@ pub(crate) const ROW: Row = Row {
         ],
         params: PARAMS,
         variables: VARIABLES,
+        tail_only: false,
         fit,
         source: include_str!("pie.rs"),
     },
-    tail_only: false,
     build,
 };
 

@@ -66,10 +66,10 @@ pub(crate) const ROW: Row = Row {
             Variable::new("busy_bands", "bands", "Bands in which packets wait."),
             Variable::new("first_band", "", "The band that is served next; -1 if no packet waits."),
         ],
+        tail_only: false,
         fit,
         source: include_str!("prio.rs"),
     },
-    tail_only: false,
     build,
 };
 

@@ -95,10 +95,10 @@ pub(crate) const ROW: Row = Row {
             ),
             Variable::new("p_b", "", "Probability of an early drop or mark before drops are spaced."),
         ],
+        tail_only: false,
         fit,
         source: include_str!("red.rs"),
     },
-    tail_only: false,
     build,
 };
 

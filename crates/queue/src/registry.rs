@@ -14,9 +14,6 @@ pub use narrows_settings::queue::{Amount, Broken, Discipline, Kind, Param, Param
 pub struct Row {
     /// What scenario files and users see of it.
     pub about: Discipline,
-    /// Whether a queue is first in, first out, with no rule but its limit: when a packet leaves is then known as it
-    /// comes, and the simulator computes links by arithmetic instead of storing packets.
-    pub tail_only: bool,
     /// Builds a queue from complete parameters that [`Discipline::fit`] has accepted.
     pub build: fn(Setup<'_>) -> Box<dyn Queue>,
 }

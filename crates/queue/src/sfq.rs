@@ -62,10 +62,10 @@ pub(crate) const ROW: Row = Row {
             Variable::new("active", "sub-queues", "Sub-queues that hold packets."),
             Variable::new("longest", "packets", "Packets in the longest sub-queue."),
         ],
+        tail_only: false,
         fit,
         source: include_str!("sfq.rs"),
     },
-    tail_only: false,
     build,
 };
 

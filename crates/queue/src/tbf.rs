@@ -68,10 +68,10 @@ pub(crate) const ROW: Row = Row {
         sources: &["Linux 6.1, net/sched/sch_tbf.c", "RFC 2697, sections 2 and 3", "RFC 2698, sections 2 and 3"],
         params: PARAMS,
         variables: VARIABLES,
+        tail_only: false,
         fit,
         source: include_str!("tbf.rs"),
     },
-    tail_only: false,
     build,
 };
 

@@ -281,6 +281,9 @@ pub struct Discipline {
     pub params: &'static [Param],
     /// Variables that `Queue::state` reports, in its order.
     pub variables: &'static [Variable],
+    /// Whether a queue is first in, first out, with no rule but its limit: when a packet leaves is then known as it
+    /// comes, and the simulator computes links by arithmetic instead of storing packets.
+    pub tail_only: bool,
     /// Checks the rules among the parameters and the limit, and converts the values to the units that the discipline
     /// computes in. All parameters are there, each of its kind. Values that were converted stay as they are.
     pub fit: fn(&mut Params, Limit) -> Result<(), Broken>,

@@ -33,7 +33,7 @@ pub(crate) fn links(
             let path = format!("link/{from}->{to}");
             let constant = direction.changes.is_empty() && direction.trace.is_none() && direction.impairments.is_none();
             let simple = constant && !watched && !plain_loop && direction.rate.as_bps() > 0;
-            let by_arithmetic = simple && disciplines.find(direction.queue.kind)?.tail_only;
+            let by_arithmetic = simple && disciplines.find(direction.queue.kind)?.about.tail_only;
             links.push(if by_arithmetic {
                 line(direction, direction.queue.limit, &path, scenario, seeds)
             } else {

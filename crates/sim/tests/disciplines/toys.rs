@@ -31,10 +31,10 @@ pub static TICKER: Row = Row {
             },
         ],
         variables: &[Variable::new("p", "", "Probability of a drop.")],
+        tail_only: false,
         fit: ordered,
         source: "",
     },
-    tail_only: false,
     build: |Setup { limit, params, chance }| {
         let [interval, target] = ["interval", "target"].map(|name| params.time(name));
         let gain = params.number("gain");
@@ -103,10 +103,10 @@ pub static CLASSES: Row = Row {
             },
         }],
         variables: &[],
+        tail_only: false,
         fit: free,
         source: "",
     },
-    tail_only: false,
     build: |Setup { limit, params, .. }| {
         let order = if params.choice("order") == "weak_first" { [1, 0] } else { [0, 1] };
         Box::new(Classes { queues: [droptail(limit), droptail(limit)], order })
@@ -158,10 +158,10 @@ pub static GATE: Row = Row {
         sources: &["none"],
         params: &[time("interval", "Time between two openings.", 200_000, 100_001, 10_000_000)],
         variables: &[],
+        tail_only: false,
         fit: free,
         source: "",
     },
-    tail_only: false,
     build: |Setup { limit, params, .. }| {
         let half = params.time("interval") / 2;
         Box::new(Gate { inner: droptail(limit), half, open: false, next: Instant::ZERO + half })
