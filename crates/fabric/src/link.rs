@@ -233,6 +233,13 @@ impl LinkDirection {
         self.wire.pop_front().map(|w| (w.packet, w.arrival))
     }
 
+    /// When everything that waits will have been sent, for a first-in-first-out queue at a constant rate, just after a
+    /// call at that time.
+    pub fn clear_at(&self) -> Instant {
+        let mut serialiser = self.serialiser;
+        self.free_at + serialiser.time_for(self.queue.view().bytes, self.rate)
+    }
+
     /// Accepts a packet at `now`. Afterwards the caller arms [`next_event`](Self::next_event).
     #[inline]
     pub fn offer(&mut self, packet: &Packet, now: Instant, watch: &mut impl LinkWatch) {

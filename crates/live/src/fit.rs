@@ -228,7 +228,7 @@ fn has_recovery(tcp: &Tcp) -> bool {
 /// Whether the kernel takes this flow's value of a setting for which it usually has its own, or the setting has no
 /// effect beside the flow's others.
 ///
-/// Only settings for which that depends on values are named here. The rows in `crates/scenario/src/schema/tcp.rs` say
+/// Only settings for which that depends on values are named here. The rows in `crates/scenario/src/schema/tcp` say
 /// it of the others. `max_cwnd` is not among them: a route can lock cwnd (RTAX_CWND), but a connection obeys it only if
 /// the kernel keeps metrics of its peer, which 6.18 does not.
 fn honours(tcp: &Tcp, name: &str, defaults: &Defaults) -> bool {
@@ -453,6 +453,14 @@ mod tests {
             refused("mss = \"40 kB\"")
                 .contains("f.tcp.mss: 40000 B: Linux does not accept this size; allowed: at most")
         );
+    }
+
+    #[test]
+    fn what_a_tun_device_does_not_do_is_refused() {
+        for (line, said) in [("tsq = true", "tsq: true"), ("gro = \"50 us\"", "gro: 50 us")] {
+            let refused = refused(&format!("stack = \"linux\"\n{line}"));
+            assert!(refused.starts_with(&format!("flows.f.tcp.{said}: Linux has no such setting")), "{refused}");
+        }
     }
 
     #[test]

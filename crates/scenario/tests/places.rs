@@ -1,6 +1,6 @@
 //! In which files the name of a TCP setting stands.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -75,7 +75,11 @@ fn a_switch_stands_in_its_field_its_row_and_the_code_that_obeys_it() {
         let places = codes.iter().filter(|(_, code)| has_word(code, switch)).map(|(path, _)| path.as_str());
         let places: Vec<&str> = places.filter(|path| *path != "socket/src/linux.rs").collect();
         let (obeys, declared): (Vec<&str>, Vec<&str>) = places.iter().partition(|path| path.starts_with("tcp/src/"));
-        assert_eq!(declared, ["scenario/src/schema/tcp.rs", "settings/src/lib.rs"], "{switch}");
+        let [row, field] = declared[..] else { panic!("{switch} is declared in {declared:?}") };
+        assert!(
+            row.starts_with("scenario/src/schema/tcp/") && field == "settings/src/lib.rs",
+            "{switch}: {declared:?}"
+        );
         assert!(!obeys.is_empty(), "{switch} is obeyed nowhere");
     }
 }

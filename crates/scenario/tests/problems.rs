@@ -76,6 +76,16 @@ fn every_rule_has_its_message() {
                 .replace("access = {", "access = [{")
                 .replace("\"1 ms\" }", "\"1 ms\" }]"),
         ),
+        ("small queues without bursts", flow("tcp = { tsq = true, gso = false }")),
+        ("small queues behind a queue that is managed", {
+            let text = flow("stack = \"linux\"\ntcp = { tsq = true }");
+            text.replace("access = {", "access = { queue = { kind = \"fq_codel\" },")
+        }),
+        ("small queues of all flows behind a link that changes", {
+            let text = flow("[tcp]\nstack = \"linux\"\ntsq = true");
+            text.replace("access = {", "access = { changes = [{ at = \"1 s\", rate = \"1 Mb/s\" }],")
+        }),
+        ("merging for too long", flow("tcp = { gro = \"1 s\" }")),
         ("too many pairs", with("kind = \"dumbbell\"", "kind = \"dumbbell\"\npairs = 600000")),
         ("absurd pairs", with("kind = \"dumbbell\"", "kind = \"dumbbell\"\npairs = 1_000_000_000_000")),
         ("no nodes", "[[flows]]\nfrom = \"a\"\nto = \"b\"\n".into()),

@@ -2,7 +2,7 @@
 //! [`queue`], and how schemes describe theirs in [`scheme`].
 //!
 //! `narrows_scenario::Tcp` holds a [`Config`], and `narrows_tcp::Connection` takes one. The format's words, units and
-//! defaults for each setting are rows in `crates/scenario/src/schema/tcp.rs`.
+//! defaults for each setting are rows in `crates/scenario/src/schema/tcp`.
 
 mod ip_options;
 pub mod queue;
@@ -243,6 +243,10 @@ pub struct Config {
     /// is at least the `timeout` of [`delayed_ack`](Self::delayed_ack) (40 ms in Linux). Off: the delay is always
     /// `timeout`.
     pub quick_ack: bool,
+    /// How long a segment that arrives may wait to be merged with those that follow it in order, as the host's device
+    /// does with GRO (`dev_gro_receive`, `tcp_gro_receive`) and a `gro_flush_timeout`. Zero: segments are handled one
+    /// by one, as behind a device without GRO.
+    pub gro: Duration,
     /// Retransmission timer.
     pub rto: RtoConfig,
     /// Loss recovery.
@@ -336,6 +340,11 @@ pub struct Config {
     /// Segments leave in bursts as Linux's do with GSO, paced or not: as many as one super-packet takes
     /// (`tcp_tso_autosize`, `tcp_tso_should_defer`). Off: one by one.
     pub gso: bool,
+    /// With [`gso`](Self::gso): TCP Small Queues (`tcp_small_queue_check`). A sender stops while more of its packets
+    /// wait in its host's device than two super-packets or about a millisecond at its rate. The caller reports what
+    /// waits (`Connection::on_queued`). Off: nothing bounds what waits, as behind a device that releases a sender's
+    /// memory at once (Linux's `tun_net_xmit`).
+    pub tsq: bool,
     /// How large these bursts are. Scenario files have no key for it.
     pub burst: Burst,
     /// Consecutive expiries of the retransmission timer before the connection is given up (RFC 9293's R2; Linux's
@@ -357,6 +366,7 @@ impl Default for Config {
             max_cwnd: None,
             delayed_ack: DelayedAck::On { every: 2, timeout: Duration::from_millis(200) },
             quick_ack: false,
+            gro: Duration::ZERO,
             rto: RtoConfig {
                 style: RtoStyle::Rfc6298,
                 initial: Duration::from_secs(1),
@@ -398,6 +408,7 @@ impl Default for Config {
             impatient: true,
             tso: false,
             gso: false,
+            tsq: false,
             burst: Burst::default(),
             max_retries: Some(15),
             time_wait: Duration::from_secs(240),

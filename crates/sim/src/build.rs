@@ -4,7 +4,7 @@ use crate::connections::Connections;
 use crate::event::{Agenda, MAX_SLOTS};
 use crate::factory::Factory;
 use crate::flow::FlowState;
-use crate::lines::{fold, links};
+use crate::lines::{fold, links, small_queues};
 use crate::losses::Losses;
 use crate::parcels::Parcels;
 use crate::radio::{Radio, radio};
@@ -72,6 +72,7 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
         slots,
         topology,
         nodes,
+        small_queues: small_queues(scenario, options.disciplines)?,
         links,
         routes,
         parcels: Parcels::default(),

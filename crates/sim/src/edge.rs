@@ -56,6 +56,15 @@ impl Link {
         }
     }
 
+    /// When everything in the queue will have been sent, and how many packets had no room, for a direction that is
+    /// first in, first out at a constant rate, just after a packet was offered.
+    pub(crate) fn backlog(&self) -> (Instant, u64) {
+        match self {
+            Self::Line(line) => line.backlog(),
+            Self::Queue(link) => (link.clear_at(), link.meter().dropped_overflow),
+        }
+    }
+
     /// Time and bytes of the current transmission that fall after `end`.
     pub(crate) fn unsent(&self, end: Instant) -> (Duration, Bytes) {
         match self {

@@ -123,17 +123,39 @@ impl World<'_> {
         loop {
             let Some(connection) = self.connections.get_mut(flow, end) else { return };
             let sent = self.parcels.write(flow, along, way, |out| connection.poll_transmit_into(now, out));
-            let Some(parcel) = sent else { break };
-            self.send(parcel, probe);
+            if let Some(parcel) = sent {
+                if self.small_queues.is_empty() {
+                    self.send(parcel, probe);
+                } else {
+                    self.send_from_device(parcel, end, probe);
+                }
+                continue;
+            }
+            let state = &mut self.flows[flow];
+            let alarm = &mut state.alarms[end.index()];
+            let due = connection.poll_timeout_before(*alarm);
+            // A timer event that comes too early does no harm: it arms the slot again.
+            if due < *alarm {
+                *alarm = due;
+                self.agenda.arm(self.slots.timer(flow, end), due);
+            }
+            return;
         }
-        let Some(connection) = self.connections.get(flow, end) else { return };
-        let state = &mut self.flows[flow];
-        let alarm = &mut state.alarms[end.index()];
-        let due = connection.poll_timeout_before(*alarm);
-        // A timer event that comes too early does no harm: it arms the slot again.
-        if due < *alarm {
-            *alarm = due;
-            self.agenda.arm(self.slots.timer(flow, end), due);
+    }
+
+    /// Sends a packet of an end, and tells its connection when the host's device will have sent it, if the device is one
+    /// of those that bound their senders.
+    #[inline(never)]
+    fn send_from_device<P: Probe>(&mut self, parcel: Parcel, end: End, probe: &mut P) {
+        let edge = self.routes.hop(parcel.way()).edge().filter(|&edge| self.small_queues.get(edge) == Some(&true));
+        let Some(edge) = edge.filter(|_| parcel.loaded()) else { return self.send(parcel, probe) };
+        let (_, refused) = self.links[edge].backlog();
+        self.send(parcel, probe);
+        let (left, refused_now) = self.links[edge].backlog();
+        if refused_now == refused
+            && let Some(connection) = self.connections.get_mut(parcel.flow(), end)
+        {
+            connection.on_queued(parcel.size(), left);
         }
     }
 
@@ -151,8 +173,18 @@ impl World<'_> {
             return;
         }
         connection.handle_timeout(now);
-        if end == self.flows[flow].sender() {
+        // What the host's device held may have reached the connection.
+        let merges = connection.merges_arrivals();
+        let rtt = if merges { connection.take_rtt_sample() } else { None };
+        let state = &mut self.flows[flow];
+        if end == state.sender() {
+            if let Some(rtt) = rtt {
+                state.meter.round_trip(rtt);
+            }
             self.observe_flow(flow, probe);
+        }
+        if merges {
+            self.progress(flow, end);
         }
         self.pump(flow, end, probe);
     }

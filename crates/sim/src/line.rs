@@ -311,6 +311,11 @@ impl Line {
         &self.cold.meter
     }
 
+    /// When everything in the queue will have been sent, and how many packets had no room.
+    pub(crate) fn backlog(&self) -> (Instant, u64) {
+        (self.free_at, self.refused)
+    }
+
     /// Counts a packet that a router agent dropped in front of the queue.
     pub(crate) fn refuse(&mut self, reason: DropReason) {
         self.refused += 1;

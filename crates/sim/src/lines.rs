@@ -11,7 +11,7 @@ use crate::line::Line;
 use crate::routes::Routes;
 use narrows_fabric::{Nodes, Seeds, Topology, link_direction, link_losses};
 use narrows_queue::{BuildError, Disciplines, Limit};
-use narrows_scenario::{Direction, Sampling, Scenario};
+use narrows_scenario::{Direction, Flow, Sampling, Scenario};
 use narrows_units::{Bytes, Instant};
 
 /// All directions of links: those with no rule but their queue's limit as lines, unless the plain loop is requested.
@@ -31,9 +31,7 @@ pub(crate) fn links(
         for (direction, from, to) in [(&link.forward, a, b), (&link.reverse, b, a)] {
             let watched = nodes.sees_departures(links.len());
             let path = format!("link/{from}->{to}");
-            let constant = direction.changes.is_empty() && direction.trace.is_none() && direction.impairments.is_none();
-            let simple = constant && !watched && !plain_loop && direction.rate.as_bps() > 0;
-            let by_arithmetic = simple && disciplines.find(direction.queue.kind)?.about.tail_only;
+            let by_arithmetic = is_simple(direction, disciplines)? && !watched && !plain_loop;
             links.push(if by_arithmetic {
                 line(direction, direction.queue.limit, &path, scenario, seeds)
             } else {
@@ -42,6 +40,34 @@ pub(crate) fn links(
         }
     }
     Ok(links)
+}
+
+/// Whether the departure of a packet follows from those before it, as it comes.
+fn is_simple(direction: &Direction, disciplines: Disciplines) -> Result<bool, BuildError> {
+    let constant = direction.changes.is_empty() && direction.trace.is_none() && direction.impairments.is_none();
+    Ok(constant && direction.rate.as_bps() > 0 && disciplines.find(direction.queue.kind)?.about.tail_only)
+}
+
+/// Which directions bound the senders of the host that they leave (TCP Small Queues); empty if no flow asks for it.
+///
+/// # Errors
+/// [`BuildError::Unknown`]: a queue is not one of `disciplines`.
+pub(crate) fn small_queues(scenario: &Scenario, disciplines: Disciplines) -> Result<Vec<bool>, BuildError> {
+    let bounds = |flow: &&Flow| flow.tcp().is_some_and(|tcp| tcp.tsq);
+    let mut hosts = vec![false; scenario.nodes.len()];
+    for flow in scenario.flows.iter().filter(bounds) {
+        (hosts[flow.from], hosts[flow.to]) = (true, true);
+    }
+    if !hosts.contains(&true) {
+        return Ok(Vec::new());
+    }
+    let mut directions = Vec::with_capacity(2 * scenario.links.len());
+    for link in &scenario.links {
+        for (from, direction) in [(link.a, &link.forward), (link.b, &link.reverse)] {
+            directions.push(hosts[from] && is_simple(direction, disciplines)?);
+        }
+    }
+    Ok(directions)
 }
 
 fn line(direction: &Direction, limit: Limit, path: &str, scenario: &Scenario, seeds: Seeds) -> Link {

@@ -41,6 +41,8 @@ pub(crate) struct World<'a> {
     pub(crate) topology: Topology,
     pub(crate) nodes: Nodes,
     pub(crate) links: Vec<Link>,
+    /// Per direction of a link, whether its host's senders are bounded by what waits in it; empty if none is.
+    pub(crate) small_queues: Vec<bool>,
     pub(crate) routes: Routes,
     /// Per flow: its `from` and its `to`.
     pub(crate) ends: Vec<[u32; 2]>,

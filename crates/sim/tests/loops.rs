@@ -62,6 +62,7 @@ const KINDS: &[&str] = &[
     "kind = \"bulk\"\nsize = \"30 kB\"\ntcp = { delayed_ack = false, timestamps = false }",
     "kind = \"bulk\"\nsize = \"100 kB\"\ntcp = { recovery = \"newreno\", sack = false }",
     "kind = \"bulk\"\nsize = \"200 kB\"\ntcp = { cc = \"prague\", assist = \"none\" }",
+    "kind = \"bulk\"\nsize = \"200 kB\"\ntcp = { stack = \"linux\", gro = \"50 us\" }",
     "kind = \"request_response\"\nresponse = \"6 kB\"\nthink = \"5 ms\"\ncount = 20",
     "kind = \"udp\"\nrate = \"1 Mb/s\"\npayload = \"97 B\"",
     "kind = \"udp\"\nrate = \"1 Mb/s\"\npayload = \"97 B\"\nstart = \"10 ms\"\nstop = \"150 ms\"",

@@ -221,14 +221,22 @@ impl Receiver {
         self.on_in_order(false, now);
     }
 
-    /// Takes a segment's payload of `len` bytes and its FIN.
-    pub(crate) fn on_data(&mut self, offset: i64, len: u64, fin: bool, sack: bool, now: Instant) -> Arrival {
+    /// Takes a segment's payload of `len` bytes and its FIN, or several segments of up to `size` bytes.
+    pub(crate) fn on_data(
+        &mut self,
+        offset: i64,
+        (len, size): (u64, u32),
+        fin: bool,
+        sack: bool,
+        now: Instant,
+    ) -> Arrival {
+        self.rmss = self.rmss.max(size);
+        self.field = None;
         if offset == self.nxt as i64 && !fin && self.expects(len) {
-            self.on_expected(len, now);
+            self.nxt += len;
+            self.on_in_order(false, now);
             return Arrival::InOrder;
         }
-        self.rmss = self.rmss.max(u32::try_from(len).unwrap_or(u32::MAX));
-        self.field = None;
         self.on_data_slow(offset, len, fin, sack, now)
     }
 

@@ -3,6 +3,7 @@
 use super::Build;
 use super::nodes::Nodes;
 use super::reach::Reach;
+use super::small_queue::Senders;
 use super::tcp::Base;
 use crate::check::{Path, fits_kind};
 use crate::problem::Place;
@@ -86,6 +87,13 @@ impl Build<'_> {
             else {
                 continue;
             };
+            if let Transport::Tcp(tcp) = &transport {
+                self.small_queue(
+                    &Senders { tcp, nodes, ends: &ends, answers: traffic.server_sends() },
+                    (record, &path),
+                    net,
+                );
+            }
             let (Some(dscp), Some(jitter)) = (record.get::<u64>("dscp"), record.get("jitter")) else { continue };
             for (copy, (name, (from, to))) in (0_u64..).zip(own.into_iter().zip(ends)) {
                 let flow_start = Instant::from_nanos(start.as_nanos()) + stagger * copy;

@@ -1,5 +1,6 @@
 //! Builds the scenario from checked tables: resolves shorthands and defaults, and checks the rules among fields.
 
+mod answer;
 mod apps;
 mod cc;
 mod defaults;
@@ -14,6 +15,7 @@ mod rules;
 mod schemes;
 mod shorthand;
 mod sizes;
+mod small_queue;
 mod start;
 mod tcp;
 mod traces;
@@ -46,6 +48,8 @@ pub(crate) struct Build<'a> {
     router_adds: u64,
     files: &'a dyn Files,
     traces: traces::Traces,
+    /// Whether TCP Small Queues of `[tcp]` have been refused already: flows share them.
+    small_queue_refused: bool,
 }
 
 /// Builds the scenario; `None`, with the reasons in `report`, if that is not possible.
@@ -129,6 +133,7 @@ impl<'a> Build<'a> {
             router_adds: 0,
             files: &NoFiles,
             traces: BTreeMap::new(),
+            small_queue_refused: false,
         }
     }
 

@@ -4,6 +4,7 @@ use super::Build;
 use super::flows::{Names, Row, shared};
 use super::nodes::Nodes;
 use super::reach::Reach;
+use super::small_queue::Senders;
 use crate::check::{Path, fits_kind};
 use crate::problem::Place;
 use crate::quantity::show_time;
@@ -54,6 +55,8 @@ impl Build<'_> {
             else {
                 continue;
             };
+            let answers = !matches!(kind, WorkloadKind::Transfers);
+            self.small_queue(&Senders { tcp: &tcp, nodes, ends: &ends, answers }, (record, &path), net);
             let patterns = [record.get("from"), record.get("to")].map(Option::unwrap_or_default);
             let (Some(&(from, to)), Some(dscp)) = (ends.first(), record.get::<u64>("dscp")) else { continue };
             let Some(count) = record.get::<OrWord<u64>>("count").map(OrWord::value) else { continue };

@@ -7,7 +7,7 @@ use crate::pacer::{is_below_by_ratio, rate_by_ratio};
 use crate::recovery::{Next, Room};
 use crate::sender::Fresh;
 use narrows_cc::{Phase, Window};
-use narrows_units::{Duration, Instant};
+use narrows_units::{Duration, Instant, Rate};
 
 /// Linux's percentages of the window that leave per round-trip time (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const RATIO: (u32, u32) = (200, 120);
@@ -67,11 +67,17 @@ impl Connection {
         let win = Window { cwnd: self.cwnd(), ..self.congestion.win };
         let burst = self.config.burst;
         let burst = win.pacing_rate.map_or(burst, |rate| gso::paced(rate, burst));
+        gso::segments(self.rate_of(&win), self.smss, self.rtt.min(), &burst)
+    }
+
+    /// The rate of a window (`sk_pacing_rate`), whether or not it paces the sender.
+    #[inline]
+    pub(super) fn rate_of(&self, win: &Window) -> Option<Rate> {
         let by_window = || {
             let srtt = self.rto.srtt()?;
-            rate_by_ratio(RATIO, &win, self.tx.board.flight(), self.smss, srtt)
+            rate_by_ratio(RATIO, win, self.tx.board.flight(), self.smss, srtt)
         };
-        gso::segments(self.pacer.rate(&win).or_else(by_window), self.smss, self.rtt.min(), &burst)
+        self.pacer.rate(win).or_else(by_window)
     }
 
     /// Whether `octets` are at least those of [`burst_limit`](Self::burst_limit).

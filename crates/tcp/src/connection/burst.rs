@@ -47,7 +47,7 @@ impl Connection {
     /// polled because a program that writes has filled the first buffer (`tcp_push_one`).
     pub fn set_eager(&mut self, on: bool) {
         if let Some(gso) = &mut self.gso {
-            gso.eager = on;
+            gso.set_eager(on);
         }
     }
 
@@ -88,7 +88,7 @@ impl Connection {
         let (nxt, smss) = (self.tx.nxt, self.smss);
         let gso = self.gso.as_ref()?;
         let octets = gso.queue.settled(nxt)?;
-        let usual = self.recovery.is_open() && !self.tx.overridden && !gso.eager && !self.tx.board.is_empty();
+        let usual = self.recovery.is_open() && !self.tx.overridden && gso.plain && !self.tx.board.is_empty();
         let cwnd = self.cwnd().as_u64();
         let (send_room, room) = (self.tx.edge.saturating_sub(nxt), cwnd.saturating_sub(self.tx.board.pipe()));
         let most = octets.min(send_room);
@@ -134,11 +134,13 @@ impl Connection {
                 self.note_usage(false, now);
                 return Choice::Nothing;
             }
+            Next::Retransmit(index) if self.device_holds_again(index, now) => return Choice::Nothing,
             Next::Retransmit(index) | Next::Rescue(index) | Next::Probe(Some(index)) => {
                 self.begin_together();
                 return Choice::Again(index, next);
             }
             Next::New | Next::Probe(None) => match self.batch((fresh, head), next, now) {
+                Ok(batch) if self.device_holds_new(batch.octets, now) => return Choice::Nothing,
                 Ok(batch) => {
                     self.begin_together();
                     return Choice::New(Part { probe: next != Next::New, ..self.next_part(batch) });

@@ -251,7 +251,7 @@ impl Connection {
         }
         let arrival = self.rx.on_old(offset, end, self.sack && self.reports_duplicates());
         if (segment.payload_len > 0 || fin) && self.rx.follows_linux() {
-            self.data_as_linux(segment, offset, arrival, now);
+            self.data_as_linux((segment, self.parts(segment).size), offset, arrival, now);
         }
     }
 
@@ -305,7 +305,7 @@ impl Connection {
             }
             Some(wait) => {
                 // A FIN that comes along begins TIME-WAIT at once.
-                self.timers.time_wait = if fin { Instant::NEVER } else { now + wait };
+                self.set_time_wait(if fin { Instant::NEVER } else { now + wait });
                 true
             }
             None => {

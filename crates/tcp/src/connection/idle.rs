@@ -80,7 +80,8 @@ impl Connection {
         if fresh == Fresh::Blocked && self.tx.board.is_empty() {
             self.arm_persist(now);
         }
-        if fresh == Fresh::Nothing && pipe < cwnd {
+        // What waits in the host's device keeps the sender busy (`tcp_rate_check_app_limited`).
+        if fresh == Fresh::Nothing && pipe < cwnd && self.queued(now).is_zero() {
             self.rate.on_app_limited(pipe);
         }
     }

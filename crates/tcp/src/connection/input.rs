@@ -11,6 +11,16 @@ use narrows_wire::{Ecn, Packet, TcpFlags, TcpRepr};
 impl Connection {
     /// Handles a segment that arrived from the peer. Poll for segments afterwards.
     pub fn handle_segment(&mut self, segment: &Packet, now: Instant) {
+        if self.gro.is_some() {
+            self.on_arrival(segment, now);
+        } else {
+            self.handle(segment, now);
+        }
+    }
+
+    /// Handles a segment.
+    #[inline]
+    pub(super) fn handle(&mut self, segment: &Packet, now: Instant) {
         let Some(tcp) = segment.tcp() else { return };
         self.stats.segments_received += Packets::new(1);
         let una = self.tx.una;
@@ -20,13 +30,21 @@ impl Connection {
             if let Some(socket) = &mut self.socket {
                 socket.on_ack(progress, now);
             }
-        } else if self.socket.is_some() {
-            self.on_full(segment, tcp, now);
         } else {
-            self.on_any(segment, tcp, now);
+            self.handle_unpredicted(segment, tcp, now);
         }
         if let Some(socket) = &mut self.socket {
             socket.hold.on_event();
+        }
+    }
+
+    /// Handles a segment that is not as predicted.
+    #[inline]
+    pub(super) fn handle_unpredicted(&mut self, segment: &Packet, tcp: &TcpRepr, now: Instant) {
+        if self.socket.is_some() {
+            self.on_full(segment, tcp, now);
+        } else {
+            self.on_any(segment, tcp, now);
         }
     }
 
@@ -122,13 +140,13 @@ impl Connection {
             self.stats.rare().duplicate_segments += Packets::new(1);
             // Old data is reported by D-SACK (RFC 2883).
             if offset < self.rx.nxt() as i64 {
-                let arrival = self.rx.on_data(offset, u64::from(segment.payload_len), fin, self.sack, now);
+                let arrival = self.take_data(segment, offset, fin, now);
                 if segment.payload_len > 0 && self.rx.follows_linux() {
-                    self.data_as_linux(segment, offset, arrival, now);
+                    self.data_as_linux((segment, self.parts(segment).size), offset, arrival, now);
                 }
             }
             if self.state == State::TimeWait && fin {
-                self.timers.time_wait = now + self.config.time_wait;
+                self.set_time_wait(now + self.config.time_wait);
             }
         }
         self.rx.request_ack();
@@ -137,8 +155,9 @@ impl Connection {
     #[inline]
     pub(super) fn count_data(&mut self, segment: &Packet) {
         if segment.payload_len > 0 {
-            self.stats.data_segments_received += Packets::new(1);
-            Feedback::count(segment, &mut self.stats);
+            let count = self.parts(segment).count;
+            self.stats.data_segments_received += Packets::new(count.into());
+            Feedback::count(segment, count, &mut self.stats);
         }
     }
 
@@ -156,6 +175,11 @@ impl Connection {
         }
     }
 
+    fn take_data(&mut self, segment: &Packet, offset: i64, fin: bool, now: Instant) -> Arrival {
+        let sizes = (u64::from(segment.payload_len), self.parts(segment).size);
+        self.rx.on_data(offset, sizes, fin, self.sack, now)
+    }
+
     #[inline]
     pub(super) fn on_payload(&mut self, segment: &Packet, tcp: &TcpRepr, offset: i64, fin: bool, now: Instant) {
         self.count_data(segment);
@@ -171,16 +195,16 @@ impl Connection {
                 self.urgent.get_or_insert_default().parted_ack = Some(ack);
             }
             let echoed = self.ecn.echoes();
-            let due = self.ecn.on_data(segment, tcp);
+            let due = self.ecn.on_data(segment, tcp, self.parts(segment).count);
             if self.rx.acks_as_linux() && self.ecn.mode() == Mode::UntilCwr {
                 self.ecn_as_linux(segment, tcp, echoed);
             } else if due {
                 self.rx.request_ack();
             }
         }
-        let arrival = self.rx.on_data(offset, u64::from(segment.payload_len), fin, self.sack, now);
+        let arrival = self.take_data(segment, offset, fin, now);
         if segment.payload_len > 0 && self.rx.follows_linux() {
-            self.data_as_linux(segment, offset, arrival, now);
+            self.data_as_linux((segment, self.parts(segment).size), offset, arrival, now);
         }
         match arrival {
             Arrival::InOrder => {}
@@ -214,6 +238,6 @@ impl Connection {
         self.state = State::TimeWait;
         self.timers.rto = Instant::NEVER;
         self.stop_persist();
-        self.timers.time_wait = now + self.config.time_wait;
+        self.set_time_wait(now + self.config.time_wait);
     }
 }

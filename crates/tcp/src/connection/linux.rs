@@ -10,13 +10,21 @@ use narrows_wire::{Ecn, Packet, TcpFlags, TcpRepr};
 const TIMESTAMP_BYTES: u64 = 12;
 
 impl Connection {
-    /// Reports a segment with data, whose first octet is at `offset`, and which was taken as `arrival`.
+    /// Reports a segment with data, or several of `size` octets that were merged, whose first octet is at `offset`, and
+    /// which was taken as `arrival`.
     #[inline(never)]
-    pub(super) fn data_as_linux(&mut self, segment: &Packet, offset: i64, arrival: Arrival, now: Instant) {
+    pub(super) fn data_as_linux(
+        &mut self,
+        (segment, size): (&Packet, u32),
+        offset: i64,
+        arrival: Arrival,
+        now: Instant,
+    ) {
         let Some(tcp) = segment.tcp() else { return };
         let echo = tcp.options.timestamps.filter(|_| self.ts.on).map(|ts| (ts.ecr, self.ts.since(ts.ecr, now)));
         let segment = Segment {
             len: u64::from(segment.payload_len),
+            size: u64::from(size),
             header: tcp.header_len() as u64,
             push: tcp.flags.has(TcpFlags::PSH),
             echo,

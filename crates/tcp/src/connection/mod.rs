@@ -16,6 +16,8 @@
 //! | `header.rs` | how a segment is written |
 //! | `burst.rs` | which segments leave together, where they do as Linux's with GSO |
 //! | `batch.rs` | how much new data that is |
+//! | `small_queue.rs` | whether what waits in the host's device holds them |
+//! | `merged.rs` | segments that the host's device merges as they arrive |
 //! | `idle.rs` | what a sender does that cwnd or the application stops |
 //! | `timers.rs` | what happens when a timer expires |
 //! | `socket.rs` | what a socket asks of a full end: options, closing, errors, ICMP |
@@ -36,6 +38,7 @@ mod idle;
 mod input;
 mod linux;
 mod linux_info;
+mod merged;
 mod open;
 mod opening;
 mod output;
@@ -43,6 +46,7 @@ mod predicted;
 mod react;
 mod remains;
 mod sacked;
+mod small_queue;
 mod socket;
 mod timers;
 mod view;
@@ -53,6 +57,7 @@ use crate::congestion::{Controller, initial_window};
 use crate::ecn::{Feedback, negotiates, offer};
 use crate::episode::Episode;
 use crate::handshake::{Syn, first_cap};
+use crate::linux::gro::Gro;
 use crate::linux::gso::{Gso, Rest};
 use crate::linux::write_queue::WriteFlags;
 use crate::options::TimestampState;
@@ -112,6 +117,8 @@ pub struct Connection {
     assist: Option<Box<dyn Assist>>,
     /// None if segments leave one by one.
     gso: Option<Box<Gso>>,
+    /// None if segments that arrive are handled one by one.
+    gro: Option<Box<Gro>>,
     timers: Timers,
     pacer: Pacer,
     /// Segments that leave before all others.
@@ -136,6 +143,8 @@ pub struct Connection {
     rtt: Rtt,
     episode: Episode,
     initial_window: u64,
+    /// End of TIME-WAIT; [`Instant::NEVER`] before.
+    time_wait: Instant,
     /// When the connection was aborted; [`Instant::NEVER`] if it was not.
     aborted_at: Instant,
     /// Our SYN, until both are acknowledged.
@@ -222,9 +231,11 @@ impl Connection {
             socket: None,
             agreement: Agreement::Nothing,
             assist,
-            gso: config.gso.then(Box::default),
+            gso: config.gso.then(|| Box::new(Gso::new(config.tsq))),
+            gro: Gro::new(config.gro),
             pacer: Pacer::default(),
             timers: Timers::default(),
+            time_wait: Instant::NEVER,
             aborted_at: Instant::NEVER,
             stats: Counters::default(),
             #[cfg(test)]
@@ -387,6 +398,7 @@ impl Connection {
     fn enter_closed(&mut self) {
         self.state = State::Closed;
         self.timers = Timers::default();
+        self.set_time_wait(Instant::NEVER);
         self.rx.forget_acks();
         if let Some(socket) = &mut self.socket {
             (socket.keep_alive_at, socket.probe_due) = (None, false);

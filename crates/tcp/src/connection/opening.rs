@@ -38,7 +38,7 @@ impl Connection {
         let fin = tcp.flags.has(TcpFlags::FIN);
         if segment.payload_len > 0 || fin {
             self.count_data(segment);
-            self.rx.on_data(0, u64::from(segment.payload_len), fin, false, now);
+            self.rx.on_data(0, (u64::from(segment.payload_len), segment.payload_len), fin, false, now);
             // The window moves on with the data.
             self.rx.shift_window(u64::from(segment.payload_len) + u64::from(fin));
             if self.rx.is_finished() {
@@ -137,7 +137,8 @@ impl Connection {
         if segment.payload_len > 0 {
             // RFC 7413, section 4.2.1: data of a SYN-ACK is taken where Fast Open is used.
             self.count_data(segment);
-            self.rx.on_data(0, u64::from(segment.payload_len), tcp.flags.has(TcpFlags::FIN), self.sack, now);
+            let sizes = (u64::from(segment.payload_len), segment.payload_len);
+            self.rx.on_data(0, sizes, tcp.flags.has(TcpFlags::FIN), self.sack, now);
             self.rx.request_ack();
             if self.rx.is_finished() {
                 self.on_fin(now);

@@ -53,11 +53,11 @@ impl Connection {
         }
         if segment.payload_len > 0 {
             self.stats.data_segments_received += Packets::new(1);
-            Feedback::count(segment, &mut self.stats);
+            Feedback::count(segment, 1, &mut self.stats);
             let offset = self.rx.nxt();
             self.rx.on_expected(u64::from(segment.payload_len), now);
             if self.rx.follows_linux() {
-                self.data_as_linux(segment, offset as i64, Arrival::InOrder, now);
+                self.data_as_linux((segment, segment.payload_len), offset as i64, Arrival::InOrder, now);
             }
         } else {
             self.tx.repeated_acks = 0;

@@ -33,7 +33,7 @@ impl Connection {
     }
 
     fn renew_time_wait(&mut self, now: Instant) {
-        self.timers.time_wait = now + self.config.time_wait;
+        self.set_time_wait(now + self.config.time_wait);
     }
 
     fn is_old_here(&self, tcp: &TcpRepr, now: Instant) -> bool {
@@ -82,7 +82,7 @@ impl Connection {
             if let Some(ts) = tcp.options.timestamps.filter(|_| self.ts.on) {
                 self.ts.take(ts.val, now);
             }
-            self.rx.on_data(offset, 0, true, self.sack, now);
+            self.rx.on_data(offset, (0, 0), true, self.sack, now);
             self.rx.request_ack();
             self.enter_time_wait(now);
         }

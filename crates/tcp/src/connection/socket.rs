@@ -157,7 +157,7 @@ impl Connection {
             }
             _ if abruptly => self.reset_actively(),
             State::FinWait2 => match self.socket_options().and_then(|options| options.fin_wait) {
-                Some(wait) => self.timers.time_wait = now + wait,
+                Some(wait) => self.set_time_wait(now + wait),
                 None => self.reset_actively(),
             },
             _ => self.tx.close(),

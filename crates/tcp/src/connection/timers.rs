@@ -22,8 +22,9 @@ pub(super) struct Timers {
     pub(super) rto: Instant,
     /// Window probe, and the override timer of silly-window avoidance.
     pub(super) persist: Instant,
-    /// End of TIME-WAIT.
-    pub(super) time_wait: Instant,
+    /// The earliest of those that seldom run: the end of TIME-WAIT, and when the host's device hands on what arrived or
+    /// lets a sender go on.
+    pub(super) rare: Instant,
     /// Window probes in a row.
     pub(super) probes: u32,
     /// Expiries of the retransmission timer in a row.
@@ -32,7 +33,7 @@ pub(super) struct Timers {
 
 impl Default for Timers {
     fn default() -> Self {
-        Self { rto: Instant::NEVER, persist: Instant::NEVER, time_wait: Instant::NEVER, probes: 0, retries: 0 }
+        Self { rto: Instant::NEVER, persist: Instant::NEVER, rare: Instant::NEVER, probes: 0, retries: 0 }
     }
 }
 
@@ -62,7 +63,7 @@ impl Connection {
     #[inline]
     fn own_timeout(&self) -> Instant {
         let t = &self.timers;
-        let own = t.rto.min(t.persist).min(t.time_wait);
+        let own = t.rto.min(t.persist).min(t.rare);
         let own = if self.socket.is_some() { own.min(self.vigil_deadline()) } else { own };
         own.min(self.rx.ack_deadline()).min(self.pacer.deadline())
     }
@@ -75,15 +76,14 @@ impl Connection {
 
     /// Does what is due at `now`. Poll for segments afterwards.
     pub fn handle_timeout(&mut self, now: Instant) {
+        if now >= self.timers.rare {
+            self.on_rare_timeout(now);
+        }
         if matches!(self.state, State::Closed | State::Listen) {
             return;
         }
         self.rx.on_timeout(self.rto.current(), now);
         self.pacer.on_timeout(now);
-        if now >= self.timers.time_wait {
-            self.enter_closed();
-            return;
-        }
         if now >= self.timers.persist {
             if self.socket.is_some() {
                 self.on_full_persist(now);
@@ -105,6 +105,27 @@ impl Connection {
         if now >= self.timers.rto {
             self.on_retransmission_timeout(now);
         }
+    }
+
+    #[cold]
+    fn on_rare_timeout(&mut self, now: Instant) {
+        self.flush_arrivals(now);
+        self.on_device_timeout(now);
+        if now >= self.time_wait {
+            self.enter_closed();
+        }
+        self.arm_rare();
+    }
+
+    /// Sets the end of TIME-WAIT.
+    pub(super) fn set_time_wait(&mut self, end: Instant) {
+        self.time_wait = end;
+        self.arm_rare();
+    }
+
+    /// Arms the timer of the seldom deadlines.
+    pub(super) fn arm_rare(&mut self) {
+        self.timers.rare = self.time_wait.min(self.arrivals_deadline()).min(self.device_deadline());
     }
 
     /// Asks recovery what the expiry of its own timer means.

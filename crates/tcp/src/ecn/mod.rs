@@ -170,11 +170,11 @@ impl Feedback {
 
     // The receiver.
 
-    /// Counts a data segment that arrived marked, whatever the mode.
+    /// Counts data that arrived marked, in `count` segments, whatever the mode.
     #[inline]
-    pub(crate) fn count(segment: &Packet, stats: &mut Counters) {
+    pub(crate) fn count(segment: &Packet, count: u32, stats: &mut Counters) {
         if segment.ip.ecn() == Ecn::Ce {
-            stats.rare().ce_received += Packets::new(1);
+            stats.rare().ce_received += Packets::new(count.into());
         }
     }
 
@@ -191,13 +191,13 @@ impl Feedback {
         self.answer & ECE != 0
     }
 
-    /// Takes the marks of a segment with data or FIN. Returns whether they call for an ACK at once: its CE mark differs
+    /// Takes the marks of a segment with data or FIN, or of `count` that were merged. Returns whether they call for an ACK at once: its CE mark differs
     /// from that of the segment before.
     #[inline]
-    pub(crate) fn on_data(&mut self, segment: &Packet, tcp: &TcpRepr) -> bool {
+    pub(crate) fn on_data(&mut self, segment: &Packet, tcp: &TcpRepr, count: u32) -> bool {
         let ce = segment.ip.ecn() == Ecn::Ce;
         if let Some(accurate) = &mut self.accurate {
-            let due = accurate.on_data(segment.ip.ecn(), segment.payload_len);
+            let due = accurate.on_data(segment.ip.ecn(), (segment.payload_len, count));
             self.answer = accurate.ace();
             return due;
         }
@@ -333,7 +333,7 @@ mod tests {
         ip.set_ecn(if ce { Ecn::Ce } else { Ecn::Ect0 });
         let transport = Transport::Tcp(TcpRepr { flags, ..TcpRepr::default() });
         let segment = Packet { ip, transport, payload_len: 100 };
-        feedback.on_data(&segment, segment.tcp().unwrap())
+        feedback.on_data(&segment, segment.tcp().unwrap(), 1)
     }
 
     #[test]

@@ -49,6 +49,16 @@ pub(super) fn truesize(len: u64) -> u64 {
     (len + ROOM_BEFORE + SHARED_INFO).next_power_of_two() + SK_BUFF
 }
 
+/// Memory charged for a packet of `len` bytes in segments of `size` bytes, which were merged as they arrived.
+#[inline]
+fn truesize_of(len: u64, size: u64) -> u64 {
+    if len <= size {
+        return truesize(len);
+    }
+    let rest = len % size.max(1);
+    len / size.max(1) * truesize(size) + if rest > 0 { truesize(rest) } else { 0 }
+}
+
 /// The window that `memory` bytes allow with `tcp_adv_win_scale = 1`, bytes.
 const fn half_of(memory: u64) -> u64 {
     memory - memory / 2
@@ -246,13 +256,14 @@ impl Autotuning {
         self.window_of(self.memory.saturating_sub(used))
     }
 
-    /// Grows the window after a segment of `len` bytes (`tcp_grow_window`); returns whether it grew.
-    pub(crate) fn grow(&mut self, at: &Arrived, len: u64, mss: u64) -> bool {
+    /// Grows the window after a segment of `len` bytes, or a packet of several of `size` bytes (`tcp_grow_window`);
+    /// returns whether it grew.
+    pub(crate) fn grow(&mut self, at: &Arrived, (len, size): (u64, u64), mss: u64) -> bool {
         let room = self.clamp.min(self.free(at.held, mss)).saturating_sub(self.ssthresh);
         if room == 0 {
             return false;
         }
-        let overhead = self.window_of(truesize(len));
+        let overhead = self.window_of(truesize_of(len, size));
         let step = if overhead <= len { 2 * self.advmss } else { self.small_step(overhead, len, mss) };
         if step == 0 {
             return false;
@@ -426,17 +437,17 @@ mod tests {
     fn the_window_grows_by_two_segments_a_segment_once_the_memory_has() {
         let mut tuning = passive(3 << 20);
         let arrived = |nxt, now| Arrived { nxt, held: 1448, queued: 0, beyond: 0, now };
-        assert!(!tuning.grow(&arrived(1448, at(0)), 1448, 1448), "the memory is used up");
+        assert!(!tuning.grow(&arrived(1448, at(0)), (1448, 1448), 1448), "the memory is used up");
         tuning.on_echo((1_000, Duration::from_millis(40)), true, 0);
         tuning.on_read(14_480, (0, 0), at(40));
         assert_eq!(tuning.memory, 131_072, "ten segments are what it began with");
         tuning.on_read(14_480 + 28_960, (0, 0), at(80));
         // (2 * 28960 + 16 * 1460) * (1 + 2 * 14360 / 14600) bytes in segments of 1460, each of 2996 bytes.
         assert_eq!((tuning.memory, tuning.clamp), (165 * 2996, 165 * 1498));
-        assert!(tuning.grow(&arrived(50_000, at(81)), 1448, 1448));
+        assert!(tuning.grow(&arrived(50_000, at(81)), (1448, 1448), 1448));
         assert_eq!(tuning.ssthresh, 64_076 + 2 * 1460);
         for _ in 0..100 {
-            tuning.grow(&arrived(50_000, at(81)), 1448, 1448);
+            tuning.grow(&arrived(50_000, at(81)), (1448, 1448), 1448);
         }
         assert_eq!(tuning.ssthresh, 165 * 1498 - 2304 / 2, "the segment itself takes room");
     }
@@ -472,9 +483,9 @@ mod tests {
         assert_eq!((tuning.ratio, tuning.clamp), (128, 64_076), "half, before the first segment");
         tuning.on_longer(1448);
         assert_eq!((tuning.ratio, tuning.clamp), (160, 81_920), "256 * 1448 / 2304, of 128 KiB");
-        assert!(tuning.grow(&Arrived { nxt: 1448, held: 1448, queued: 0, beyond: 0, now: at(0) }, 1448, 1448));
+        assert!(tuning.grow(&Arrived { nxt: 1448, held: 1448, queued: 0, beyond: 0, now: at(0) }, (1448, 1448), 1448));
         for _ in 0..10 {
-            tuning.grow(&Arrived { nxt: 1448, held: 1448, queued: 0, beyond: 0, now: at(0) }, 1448, 1448);
+            tuning.grow(&Arrived { nxt: 1448, held: 1448, queued: 0, beyond: 0, now: at(0) }, (1448, 1448), 1448);
         }
         // As Linux 6.12 and 7.2 in virtual time: 55.6 segments.
         assert_eq!(tuning.window(0, 1448), 80_512);
@@ -553,11 +564,11 @@ mod tests {
     fn small_segments_open_the_window_less() {
         let mut tuning = passive(3 << 20);
         (tuning.memory, tuning.clamp) = (4 << 20, 2 << 20);
-        assert!(tuning.grow(&Arrived { nxt: 0, held: 200, queued: 0, beyond: 0, now: at(0) }, 200, 200));
+        assert!(tuning.grow(&Arrived { nxt: 0, held: 200, queued: 0, beyond: 0, now: at(0) }, (200, 200), 200));
         assert_eq!(tuning.ssthresh, 64_076 + 400);
         tuning.ssthresh = 800_000;
         assert!(
-            !tuning.grow(&Arrived { nxt: 0, held: 200, queued: 0, beyond: 0, now: at(0) }, 200, 200),
+            !tuning.grow(&Arrived { nxt: 0, held: 200, queued: 0, beyond: 0, now: at(0) }, (200, 200), 200),
             "they would not fit"
         );
     }

@@ -6,6 +6,8 @@
 //! | `quickack.rs` | when ACKs leave | [`Config::quick_ack`](crate::Config::quick_ack) |
 //! | `autotuning.rs` | how the advertised window grows | [`Config::autotuning`](crate::Config::autotuning) |
 //! | `gso.rs` | how many segments leave together | [`Config::gso`](crate::Config::gso) |
+//! | `small_queue.rs` | how many wait in the sender's own host | [`Config::tsq`](crate::Config::tsq) |
+//! | `gro.rs` | which of those that arrive become one packet | [`Config::gro`](crate::Config::gro) |
 //! | `write_queue.rs` | the buffers that the application's data waits in | the same |
 //!
 //! The first three follow Linux 6.1 (`net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`), the window also later
@@ -13,9 +15,11 @@
 //! and queries; none knows a packet. If both switches are off, none of them exists.
 
 pub(crate) mod autotuning;
+pub(crate) mod gro;
 pub(crate) mod gso;
 pub(crate) mod peer_mss;
 pub(crate) mod quickack;
+pub(crate) mod small_queue;
 pub(crate) mod write_queue;
 
 use autotuning::{Arrived, Autotuning};
@@ -38,6 +42,8 @@ pub(crate) struct OwnPath {
 pub(crate) struct Segment {
     /// Payload, bytes.
     pub(crate) len: u64,
+    /// Payload of each segment, bytes, if it is a packet of several (`gso_size`); else `len`.
+    pub(crate) size: u64,
     /// TCP header with its options, bytes.
     pub(crate) header: u64,
     /// Whether PSH is set.
@@ -87,7 +93,7 @@ impl Linux {
     /// A segment with data arrived in order (`tcp_event_data_recv`); `window` is what was offered last.
     pub(crate) fn on_in_order(&mut self, segment: &Segment, at: &Arrived, window: u64, own: &OwnPath) {
         let before = self.mss.bytes();
-        let note = self.mss.measure(segment.len, segment.header, segment.push);
+        let note = self.mss.measure(segment.size, segment.header, segment.push);
         if let Some(quick) = &mut self.quick {
             quick.on_push(note);
             quick.on_data(self.mss.quota(window), own.rto, at.now);
@@ -96,12 +102,12 @@ impl Linux {
             if let Some(echo) = segment.echo {
                 tuning.on_echo(echo, segment.len >= before, at.queued);
             }
-            if segment.len > before {
-                tuning.on_longer(segment.len);
+            if segment.size > before {
+                tuning.on_longer(segment.size);
             }
             tuning.on_window_edge(at.nxt, window, at.now);
             if segment.len >= SMALLEST_GROWTH
-                && tuning.grow(at, segment.len, self.mss.bytes())
+                && tuning.grow(at, (segment.len, segment.size), self.mss.bytes())
                 && let Some(quick) = &mut self.quick
             {
                 quick.nudge();
@@ -115,7 +121,7 @@ impl Linux {
         if let Some(echo) = segment.echo {
             tuning.on_echo(echo, segment.len >= self.mss.bytes(), at.queued);
         }
-        if tuning.grow(at, segment.len, self.mss.bytes())
+        if tuning.grow(at, (segment.len, segment.size), self.mss.bytes())
             && let Some(quick) = &mut self.quick
         {
             quick.nudge();

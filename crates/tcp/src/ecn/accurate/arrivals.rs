@@ -64,9 +64,9 @@ impl Arrivals {
         self.greeting = Some(encoded(ecn));
     }
 
-    /// Counts a segment with `payload` bytes; returns whether it calls for an ACK at once: the first mark after
+    /// Counts `count` segments with `payload` bytes together; returns whether it calls for an ACK at once: the first mark after
     /// unmarked data, and every second mark (section 3.2.2.5.1).
-    pub(super) fn on_data(&mut self, ecn: Ecn, payload: u32) -> bool {
+    pub(super) fn on_data(&mut self, ecn: Ecn, (payload, count): (u32, u32)) -> bool {
         let changed = ecn != self.last;
         match ecn {
             Ecn::NotEct => {}
@@ -74,8 +74,8 @@ impl Arrivals {
             Ecn::Ect1 => self.ect1 = self.ect1.wrapping_add(payload),
             Ecn::Ce => {
                 self.ce = self.ce.wrapping_add(payload);
-                self.packets_ce = self.packets_ce.wrapping_add(1);
-                self.unreported += 1;
+                self.packets_ce = self.packets_ce.wrapping_add(count);
+                self.unreported += count;
             }
         }
         if changed {
@@ -177,22 +177,22 @@ mod tests {
         let mut a = Arrivals::new(None);
         assert_eq!(a.ace(), 5);
         for expected in [6, 7, 0, 1] {
-            a.on_data(Ecn::Ce, 100);
+            a.on_data(Ecn::Ce, (100, 1));
             assert_eq!(a.ace(), expected);
         }
-        a.on_data(Ecn::Ect0, 100);
+        a.on_data(Ecn::Ect0, (100, 1));
         assert_eq!((a.ace(), a.marked()), (1, Packets::new(4)), "unmarked");
     }
 
     #[test]
     fn the_first_mark_and_every_second_call_for_an_ack() {
         let mut a = Arrivals::new(None);
-        assert!(!a.on_data(Ecn::Ect1, 1));
-        assert!(a.on_data(Ecn::Ce, 1), "a change to CE");
+        assert!(!a.on_data(Ecn::Ect1, (1, 1)));
+        assert!(a.on_data(Ecn::Ce, (1, 1)), "a change to CE");
         ack(&mut a, at(0));
-        assert!(!a.on_data(Ecn::Ce, 1) && a.on_data(Ecn::Ce, 1), "two more");
+        assert!(!a.on_data(Ecn::Ce, (1, 1)) && a.on_data(Ecn::Ce, (1, 1)), "two more");
         ack(&mut a, at(0));
-        assert!(!a.on_data(Ecn::Ect1, 1), "a change from CE is told by the next ACK");
+        assert!(!a.on_data(Ecn::Ect1, (1, 1)), "a change from CE is told by the next ACK");
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
     fn options_follow_changes_marks_and_the_clock() {
         let mut a = Arrivals::new(None);
         let has = |a: &mut Arrivals, ecn, ms| {
-            a.on_data(ecn, 1_000);
+            a.on_data(ecn, (1_000, 1));
             ack(a, at(ms)).options.accecn().is_some()
         };
         assert!(has(&mut a, Ecn::Ect1, 100), "the first");
@@ -226,17 +226,17 @@ mod tests {
             assert!(has(&mut a, Ecn::Ce, ms), "marks that go on");
         }
         assert!(has(&mut a, Ecn::Ect1, 116) && has(&mut a, Ecn::Ect1, 117) && !has(&mut a, Ecn::Ect1, 118));
-        a.on_data(Ecn::Ect1, BYTES_PER_OPTION);
+        a.on_data(Ecn::Ect1, (BYTES_PER_OPTION, 1));
         assert!(ack(&mut a, at(119)).options.accecn().is_some(), "4 MiB of one kind");
     }
 
     #[test]
     fn the_order_begins_with_what_arrives() {
         let mut a = Arrivals::new(None);
-        a.on_data(Ecn::Ect0, 7);
+        a.on_data(Ecn::Ect0, (7, 1));
         assert_eq!(a.option(3), AccEcn::new(AccEcnOrder::Ect0First, &[8, 0, 1]));
-        a.on_data(Ecn::Ect1, 9);
-        a.on_data(Ecn::Ce, 2);
+        a.on_data(Ecn::Ect1, (9, 1));
+        a.on_data(Ecn::Ce, (2, 1));
         assert_eq!(a.option(3), AccEcn::new(AccEcnOrder::Ect1First, &[10, 2, 8]));
         assert_eq!(a.option(2), AccEcn::new(AccEcnOrder::Ect1First, &[10, 2]));
     }
@@ -246,7 +246,7 @@ mod tests {
         let mut a = Arrivals::new(Some(Ecn::NotEct));
         let mut tcp = TcpRepr::default();
         tcp.options.sack.push(SeqNum::new(1), SeqNum::new(1) + Bytes::new(5));
-        a.on_data(Ecn::Ce, 10);
+        a.on_data(Ecn::Ce, (10, 1));
         a.on_pure_ack(&mut tcp, at(0), RTT);
         assert_eq!((tcp.options.accecn().unwrap().len(), tcp.options.sack.len()), (2, 1));
         assert_eq!(tcp.flags.ace(), 0, "no handshake encoding with SACK");
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn a_data_segment_has_the_option_where_it_fits() {
         let mut a = Arrivals::new(None);
-        a.on_data(Ecn::Ce, 10);
+        a.on_data(Ecn::Ce, (10, 1));
         for (room, has) in [(11, false), (12, true)] {
             let mut tcp = TcpRepr::default();
             a.on_data_segment(&mut tcp, room, at(0), RTT);

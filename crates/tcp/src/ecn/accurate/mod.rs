@@ -101,9 +101,9 @@ impl Accurate {
         self.arrivals.greet(ecn);
     }
 
-    /// Counts a segment that arrived with `payload` bytes; returns whether it calls for an ACK at once.
-    pub(crate) fn on_data(&mut self, ecn: Ecn, payload: u32) -> bool {
-        self.arrivals.on_data(ecn, payload)
+    /// Counts segments that arrived together, as payload and number; returns whether they call for an ACK at once.
+    pub(crate) fn on_data(&mut self, ecn: Ecn, segments: (u32, u32)) -> bool {
+        self.arrivals.on_data(ecn, segments)
     }
 
     /// The ACE field of the next segment: `r.cep` modulo 8 (section 3.2.2).

@@ -1,7 +1,7 @@
 //! The tables inside `[tcp]`: delayed ACKs, pacing, careful resume and the retransmission timer.
 
-use super::{Field, Kind, LARGE, LONG, Need, SOME_TIME, Table, Word};
 use crate::record::{Record, ToValue, Value};
+use crate::schema::{Field, Kind, LARGE, LONG, Need, SOME_TIME, Table, Word};
 use crate::types::{CarefulResume, DelayedAck, Pacing, RtoConfig};
 
 /// Delayed acknowledgments.
