@@ -143,8 +143,8 @@ impl World<'_> {
         }
     }
 
-    /// Sends a packet of an end, and tells its connection when the host's device will have sent it, if the device is one
-    /// of those that bound their senders.
+    /// Sends a packet of an end, and tells its connection when the host's device will have sent it, if the device is
+    /// one of those that bound their senders.
     #[inline(never)]
     fn send_from_device<P: Probe>(&mut self, parcel: Parcel, end: End, probe: &mut P) {
         let edge = self.routes.hop(parcel.way()).edge().filter(|&edge| self.small_queues.get(edge) == Some(&true));

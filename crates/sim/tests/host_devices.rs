@@ -1,5 +1,4 @@
-//! Devices of hosts: TCP Small Queues (`tcp.tsq`) in front of what a host sends, and merging (`tcp.gro`) of what arrives
-//! at it.
+//! Devices of hosts: TCP Small Queues (`tcp.tsq`) bound what waits in them, and `tcp.gro` merges what arrives.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
@@ -87,7 +86,7 @@ fn flows_of_one_host_share_its_link() {
         let outcome = both_loops(&network("100 Mb/s", "1 Gb/s", "tsq = true", &bulk(count)), 2);
         let bytes = delivered(&outcome);
         let sum: f64 = bytes.iter().map(|b| *b as f64).sum();
-        let squares: f64 = bytes.iter().map(|b| (*b as f64).powi(2)).sum();
+        let squares: f64 = bytes.iter().map(|b| (*b as f64) * (*b as f64)).sum();
         let jain = sum * sum / (count as f64 * squares);
         assert!(jain > least, "{count} flows: {jain:.3} {bytes:?}");
         assert!(sum * 8.0 / 5.0 > 0.92e8, "{sum}");

@@ -1,5 +1,5 @@
-//! Whether the hosts of a flow with TCP Small Queues have links whose departures are known: what leaves such a link, and
-//! when, must follow from what came to it.
+//! Whether the hosts of a flow with TCP Small Queues have links whose departures are known: when packets leave such a
+//! link must follow from what came to it.
 
 use super::Build;
 use super::nodes::Nodes;
@@ -18,8 +18,8 @@ pub(super) struct Senders<'a> {
 }
 
 impl Build<'_> {
-    /// Refuses TCP Small Queues of a flow or workload, of which `record` is the table, if a host that sends its data has
-    /// a link without known departures.
+    /// Refuses TCP Small Queues of a flow or workload, of which `record` is the table, if a host that sends its data
+    /// has a link without known departures.
     pub(super) fn small_queue(
         &mut self,
         senders: &Senders<'_>,

@@ -191,8 +191,8 @@ impl Feedback {
         self.answer & ECE != 0
     }
 
-    /// Takes the marks of a segment with data or FIN, or of `count` that were merged. Returns whether they call for an ACK at once: its CE mark differs
-    /// from that of the segment before.
+    /// Takes the marks of a segment with data or FIN, or of `count` that were merged. Returns whether they call for an
+    /// ACK at once: the CE mark differs from that of the segment before.
     #[inline]
     pub(crate) fn on_data(&mut self, segment: &Packet, tcp: &TcpRepr, count: u32) -> bool {
         let ce = segment.ip.ecn() == Ecn::Ce;

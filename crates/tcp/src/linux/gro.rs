@@ -14,7 +14,7 @@
 //! | is like that but shorter, or has PSH or FIN | it joins, and the packet goes to TCP |
 //! | would make an IP packet of more than 65,535 bytes | the packet goes to TCP, the segment waits |
 //! | has anything else that differs | the packet goes to TCP, the segment waits |
-//! | has no data, or PSH, FIN, SYN, RST or URG, or IP options, and does not join | the packet goes to TCP, then the segment |
+//! | does not join, and has no data, PSH, SYN, RST or IP options | the packet goes to TCP, then the segment |
 //! | the window is over | the packet goes to TCP |
 //!
 //! So pure ACKs are never merged, and marks (CE) inside a burst are kept apart. Differences: the window counts from the

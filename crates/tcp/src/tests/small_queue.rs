@@ -73,8 +73,8 @@ impl Sender {
 
 #[test]
 fn a_sender_stops_at_two_super_packets_and_goes_on_as_the_device_sends() {
-    // 30 segments per 100 ms, twice that in slow start, is 586 octets of a millisecond: super-packets of 2 segments, and
-    // 4 packets may wait before a super-packet leaves. 1.04 Mb/s is a packet in 8 ms.
+    // 30 segments per 100 ms, twice that in slow start, is 586 octets of a millisecond: super-packets of 2 segments,
+    // and 4 packets may wait before a super-packet leaves. 1.04 Mb/s is a packet in 8 ms.
     let mut it = Sender::new(config(30), Rate::bps(1_040_000));
     assert_eq!(it.send(), 6, "with 4 waiting another may leave, with 6 not");
     let start = it.net.now;
@@ -140,8 +140,8 @@ fn without_reports_nothing_is_held() {
     assert_eq!(net.data(C).len(), 30);
 }
 
-/// What may wait at most at present: 200 % of the window per round-trip time, in 1/1024 s, or two super-packets, and the
-/// super-packet that left below this limit. Super-packets are longer on short paths (`tcp_tso_rtt_log`).
+/// What may wait at most at present: 200 % of the window per round-trip time, in 1/1024 s, or two super-packets, and
+/// the super-packet that left below this limit. Super-packets are longer on short paths (`tcp_tso_rtt_log`).
 fn most(it: &Sender) -> u64 {
     let info = it.net.ends[C].info();
     let window = info.cwnd.max(info.flightsize).as_u64();

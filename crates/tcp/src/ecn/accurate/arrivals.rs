@@ -64,8 +64,8 @@ impl Arrivals {
         self.greeting = Some(encoded(ecn));
     }
 
-    /// Counts `count` segments with `payload` bytes together; returns whether it calls for an ACK at once: the first mark after
-    /// unmarked data, and every second mark (section 3.2.2.5.1).
+    /// Counts `count` segments with `payload` bytes together; returns whether they call for an ACK at once: the first
+    /// mark after unmarked data, and every second mark (section 3.2.2.5.1).
     pub(super) fn on_data(&mut self, ecn: Ecn, (payload, count): (u32, u32)) -> bool {
         let changed = ecn != self.last;
         match ecn {
