@@ -2,7 +2,7 @@
 
 use crate::assist::Agreement;
 use narrows_cc::Phase;
-use narrows_units::{Bytes, Duration, Packets, Rate};
+use narrows_units::{Bytes, Duration, Instant, Packets, Rate};
 
 /// State of a connection (RFC 9293, section 3.3.2).
 ///
@@ -119,13 +119,37 @@ pub(crate) struct Counters {
     pub(crate) acks_sent: Packets,
     pub(crate) segments_received: Packets,
     pub(crate) data_segments_received: Packets,
-    rare: Option<Box<Stats>>,
+    rare: Option<Box<Rare>>,
+}
+
+/// What most ends of most connections never use.
+#[derive(Debug)]
+struct Rare {
+    stats: Stats,
+    /// When the connection was aborted; [`Instant::NEVER`] if it was not.
+    aborted_at: Instant,
+}
+
+impl Default for Rare {
+    fn default() -> Self {
+        Self { stats: Stats::default(), aborted_at: Instant::NEVER }
+    }
 }
 
 impl Counters {
     /// The rare counters; those above are not kept there.
     pub(crate) fn rare(&mut self) -> &mut Stats {
-        self.rare.get_or_insert_default()
+        &mut self.rare.get_or_insert_default().stats
+    }
+
+    /// Notes that the connection is aborted.
+    pub(crate) fn abort(&mut self, now: Instant) {
+        self.rare.get_or_insert_default().aborted_at = now;
+    }
+
+    /// When the connection was aborted.
+    pub(crate) fn aborted_at(&self) -> Option<Instant> {
+        self.rare.as_ref().map(|rare| rare.aborted_at).filter(|at| *at != Instant::NEVER)
     }
 
     /// All counters.
@@ -136,7 +160,7 @@ impl Counters {
             acks_sent: self.acks_sent,
             segments_received: self.segments_received,
             data_segments_received: self.data_segments_received,
-            ..self.rare.as_deref().copied().unwrap_or_default()
+            ..self.rare.as_ref().map_or_else(Stats::default, |rare| rare.stats)
         }
     }
 }

@@ -11,7 +11,7 @@ use narrows_wire::{Ecn, Packet, TcpFlags, TcpRepr};
 impl Connection {
     /// Handles a segment that arrived from the peer. Poll for segments afterwards.
     pub fn handle_segment(&mut self, segment: &Packet, now: Instant) {
-        if self.gro.is_some() {
+        if self.device.is_some() {
             self.on_arrival(segment, now);
         } else {
             self.handle(segment, now);

@@ -1,7 +1,7 @@
 //! Segments that the host's device merges before TCP handles them ([`Config::gro`](crate::Config::gro)).
 
 use super::Connection;
-use crate::linux::gro::{Merged, Parts};
+use crate::linux::gro::{Gro, Merged, Parts};
 use narrows_units::{Instant, Packets};
 use narrows_wire::Packet;
 
@@ -11,14 +11,18 @@ impl Connection {
     #[inline]
     #[must_use]
     pub fn merges_arrivals(&self) -> bool {
-        self.gro.is_some()
+        self.device.as_ref().is_some_and(|device| device.gro.is_some())
     }
 
     /// Handles a segment that arrives at the device.
     #[inline(never)]
     pub(super) fn on_arrival(&mut self, segment: &Packet, now: Instant) {
-        self.flush_arrivals(now);
-        let merged = self.gro.as_mut().and_then(|gro| gro.offer(segment, now));
+        let Some(gro) = self.gro_mut() else { return self.handle(segment, now) };
+        let before = gro.expire(now);
+        if let Some(before) = before {
+            self.handle_merged(&before, now);
+        }
+        let merged = self.gro_mut().and_then(|gro| gro.offer(segment, now));
         if let Some(merged) = merged {
             self.handle_merged(&merged, now);
         }
@@ -27,14 +31,13 @@ impl Connection {
 
     /// Handles what is due in the device.
     pub(super) fn flush_arrivals(&mut self, now: Instant) {
-        if let Some(merged) = self.gro.as_mut().and_then(|gro| gro.expire(now)) {
+        if let Some(merged) = self.gro_mut().and_then(|gro| gro.expire(now)) {
             self.handle_merged(&merged, now);
         }
     }
 
-    /// When something in the device is due.
-    pub(super) fn arrivals_deadline(&self) -> Instant {
-        self.gro.as_ref().map_or(Instant::NEVER, |gro| gro.due())
+    fn gro_mut(&mut self) -> Option<&mut Gro> {
+        self.device.as_mut()?.gro.as_mut()
     }
 
     fn handle_merged(&mut self, merged: &Merged, now: Instant) {
@@ -47,7 +50,7 @@ impl Connection {
     }
 
     fn set_handled(&mut self, parts: Option<Parts>) {
-        if let Some(gro) = &mut self.gro {
+        if let Some(gro) = self.gro_mut() {
             gro.handled = parts;
         }
     }
@@ -55,6 +58,7 @@ impl Connection {
     /// Of which segments the packet that is being handled is made.
     #[inline]
     pub(super) fn parts(&self, segment: &Packet) -> Parts {
-        self.gro.as_ref().and_then(|gro| gro.handled).unwrap_or_else(|| Parts::single(segment))
+        let gro = self.device.as_ref().and_then(|device| device.gro.as_ref());
+        gro.and_then(|gro| gro.handled).unwrap_or_else(|| Parts::single(segment))
     }
 }

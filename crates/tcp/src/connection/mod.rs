@@ -57,7 +57,7 @@ use crate::congestion::{Controller, initial_window};
 use crate::ecn::{Feedback, negotiates, offer};
 use crate::episode::Episode;
 use crate::handshake::{Syn, first_cap};
-use crate::linux::gro::Gro;
+use crate::linux::device::Device;
 use crate::linux::gso::{Gso, Rest};
 use crate::linux::write_queue::WriteFlags;
 use crate::options::TimestampState;
@@ -117,8 +117,8 @@ pub struct Connection {
     assist: Option<Box<dyn Assist>>,
     /// None if segments leave one by one.
     gso: Option<Box<Gso>>,
-    /// None if segments that arrive are handled one by one.
-    gro: Option<Box<Gro>>,
+    /// None if the host's device neither merges what arrives nor bounds the sender.
+    device: Option<Box<Device>>,
     timers: Timers,
     pacer: Pacer,
     /// Segments that leave before all others.
@@ -143,10 +143,6 @@ pub struct Connection {
     rtt: Rtt,
     episode: Episode,
     initial_window: u64,
-    /// End of TIME-WAIT; [`Instant::NEVER`] before.
-    time_wait: Instant,
-    /// When the connection was aborted; [`Instant::NEVER`] if it was not.
-    aborted_at: Instant,
     /// Our SYN, until both are acknowledged.
     syn: Option<Box<Syn>>,
     /// Whether header prediction is used.
@@ -232,11 +228,9 @@ impl Connection {
             agreement: Agreement::Nothing,
             assist,
             gso: config.gso.then(|| Box::new(Gso::new(config.tsq))),
-            gro: Gro::new(config.gro),
+            device: Device::new(&config),
             pacer: Pacer::default(),
             timers: Timers::default(),
-            time_wait: Instant::NEVER,
-            aborted_at: Instant::NEVER,
             stats: Counters::default(),
             #[cfg(test)]
             predicts: true,
@@ -391,7 +385,7 @@ impl Connection {
     /// Ends the connection prematurely.
     #[cold]
     fn enter_aborted(&mut self, now: Instant) {
-        self.aborted_at = now;
+        self.stats.abort(now);
         self.enter_closed();
     }
 

@@ -26,13 +26,7 @@ impl Connection {
 
     #[inline]
     fn small_queue_mut(&mut self) -> Option<&mut SmallQueue> {
-        self.gso.as_mut()?.small_queue.as_mut()
-    }
-
-    /// When a sender that the device holds may go on.
-    pub(super) fn device_deadline(&self) -> Instant {
-        let queue = self.gso.as_ref().and_then(|gso| gso.small_queue.as_ref());
-        queue.map_or(Instant::NEVER, SmallQueue::wake)
+        self.device.as_mut()?.small_queue.as_mut()
     }
 
     /// Lets a sender that the device holds go on if its time has come.
@@ -61,7 +55,7 @@ impl Connection {
 
     #[inline]
     fn has_small_queue(&self) -> bool {
-        self.gso.as_ref().is_some_and(|gso| gso.small_queue.is_some())
+        self.device.as_ref().is_some_and(|device| device.small_queue.is_some())
     }
 
     #[inline(never)]

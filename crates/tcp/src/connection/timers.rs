@@ -111,7 +111,7 @@ impl Connection {
     fn on_rare_timeout(&mut self, now: Instant) {
         self.flush_arrivals(now);
         self.on_device_timeout(now);
-        if now >= self.time_wait {
+        if now >= self.device.as_ref().map_or(self.timers.rare, |device| device.time_wait) {
             self.enter_closed();
         }
         self.arm_rare();
@@ -119,13 +119,20 @@ impl Connection {
 
     /// Sets the end of TIME-WAIT.
     pub(super) fn set_time_wait(&mut self, end: Instant) {
-        self.time_wait = end;
-        self.arm_rare();
+        match &mut self.device {
+            None => self.timers.rare = end,
+            Some(device) => {
+                device.time_wait = end;
+                self.arm_rare();
+            }
+        }
     }
 
-    /// Arms the timer of the seldom deadlines.
+    /// Arms the timer of the seldom deadlines, where the host's device has one.
     pub(super) fn arm_rare(&mut self) {
-        self.timers.rare = self.time_wait.min(self.arrivals_deadline()).min(self.device_deadline());
+        if let Some(device) = &self.device {
+            self.timers.rare = device.due();
+        }
     }
 
     /// Asks recovery what the expiry of its own timer means.

@@ -50,7 +50,7 @@ impl Connection {
     /// [`abort`](Self::abort) too. A RST once both sides have closed is not premature.
     #[must_use]
     pub fn aborted_at(&self) -> Option<Instant> {
-        (self.aborted_at != Instant::NEVER).then_some(self.aborted_at)
+        self.stats.aborted_at()
     }
 
     /// Counters.

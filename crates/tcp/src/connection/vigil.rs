@@ -72,7 +72,7 @@ impl Connection {
             let failure = socket.soft.unwrap_or(Failure::TimedOut);
             socket.failure.get_or_insert(failure);
             self.reset_actively();
-            self.aborted_at = now;
+            self.stats.abort(now);
             return;
         }
         socket.probe_due = true;

@@ -96,8 +96,8 @@ pub(crate) struct Gro {
 
 impl Gro {
     /// Merges what arrives within `window`; `None` if that is zero.
-    pub(crate) fn new(window: Duration) -> Option<Box<Self>> {
-        let new = || Box::new(Self { window, held: None, ready: None, due: Instant::NEVER, handled: None });
+    pub(crate) fn new(window: Duration) -> Option<Self> {
+        let new = || Self { window, held: None, ready: None, due: Instant::NEVER, handled: None };
         (!window.is_zero()).then(new)
     }
 
@@ -181,7 +181,7 @@ mod tests {
         packet
     }
 
-    fn gro() -> Box<Gro> {
+    fn gro() -> Gro {
         Gro::new(Duration::from_micros(50)).unwrap()
     }
 

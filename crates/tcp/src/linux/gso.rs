@@ -16,7 +16,6 @@
 //! TCP Small Queues ([`small_queue`](super::small_queue)) are a setting of their own: devices such as a kernel's TUN
 //! device release a sender's memory at once, so nothing waits in them.
 
-use super::small_queue::SmallQueue;
 use super::write_queue::{MAX_SIZE, WriteQueue};
 use narrows_settings::Burst;
 use narrows_units::{Duration, Instant, Rate};
@@ -261,23 +260,23 @@ pub(crate) struct Gso {
     pub(crate) begins: bool,
     /// Whether new data leaves without waiting for room for more.
     pub(crate) eager: bool,
-    /// Whether neither that nor a small queue asks for a rule beyond those of a bulk transfer.
+    /// Whether what waits in the host's device bounds the sender.
+    bounded: bool,
+    /// Whether neither of these asks for a rule beyond those of a bulk transfer.
     pub(crate) plain: bool,
     /// What is not worth computing again.
     pub(crate) unfull: Unfull,
-    /// What waits in the host's device, if that bounds the sender.
-    pub(crate) small_queue: Option<SmallQueue>,
 }
 
 impl Gso {
     /// A sender that has sent nothing; `tsq` is whether what waits in the host's device bounds it.
     pub(crate) fn new(tsq: bool) -> Self {
-        Self { plain: !tsq, small_queue: tsq.then(SmallQueue::default), ..Self::default() }
+        Self { bounded: tsq, plain: !tsq, ..Self::default() }
     }
 
     /// Sets whether new data leaves without waiting for room for more.
     pub(crate) fn set_eager(&mut self, on: bool) {
-        (self.eager, self.plain) = (on, !on && self.small_queue.is_none());
+        (self.eager, self.plain) = (on, !on && !self.bounded);
     }
 
     /// Whether a segment that was not full is not acknowledged, so that Nagle's algorithm in Minshall's variant holds

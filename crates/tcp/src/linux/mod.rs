@@ -8,6 +8,7 @@
 //! | `gso.rs` | how many segments leave together | [`Config::gso`](crate::Config::gso) |
 //! | `small_queue.rs` | how many wait in the sender's own host | [`Config::tsq`](crate::Config::tsq) |
 //! | `gro.rs` | which of those that arrive become one packet | [`Config::gro`](crate::Config::gro) |
+//! | `device.rs` | the host's device, which has the last two | either of them |
 //! | `write_queue.rs` | the buffers that the application's data waits in | the same |
 //!
 //! The first three follow Linux 6.1 (`net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`), the window also later
@@ -15,6 +16,7 @@
 //! and queries; none knows a packet. If both switches are off, none of them exists.
 
 pub(crate) mod autotuning;
+pub(crate) mod device;
 pub(crate) mod gro;
 pub(crate) mod gso;
 pub(crate) mod peer_mss;
