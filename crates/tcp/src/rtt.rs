@@ -50,6 +50,11 @@ impl AckTiming {
         }
     }
 
+    /// When the earliest segment sent just once left; [`Instant::NEVER`] if there was none.
+    pub(crate) fn earliest(&self) -> Instant {
+        self.earliest
+    }
+
     /// How many segments were delivered.
     pub(crate) fn segments(&self) -> u64 {
         self.segments

@@ -35,6 +35,8 @@ struct Delivery {
     echo: Option<u32>,
     /// The D-SACK block, as offsets.
     dsack: Option<(u64, u64)>,
+    /// When the earliest of the segments left that were sent just once; [`Instant::NEVER`] if there are none.
+    earliest: Instant,
     /// See [`Deliveries`].
     order: Deliveries,
 }
@@ -260,12 +262,21 @@ impl Connection {
         octets.min(acked.saturating_sub(self.smss))
     }
 
+    /// Whether SACK blocks alone restart the retransmission timer, as in Linux (`tcp_clean_rtx_queue`): they cover data
+    /// that left before the head was last sent, so the head's retransmission waits behind it in the network.
+    #[inline]
+    fn restarts_by_sack(&self, delivery: &Delivery) -> bool {
+        delivery.sacked > 0
+            && self.recovers_as_linux()
+            && self.tx.board.head().is_some_and(|head| delivery.earliest < head.sent_at)
+    }
+
     /// Asks recovery what an ACK means, and sets the retransmission timer: it restarts if anything is acknowledged, and
     /// stops once nothing is outstanding (RFC 6298, rules 5.2 and 5.3).
     #[inline]
     fn ask_recovery(&mut self, delivery: &Delivery, duplicate: bool, now: Instant) -> Verdict {
         let rto_at = match (delivery.acked, self.tx.board.is_empty()) {
-            (0, _) => self.timers.rto,
+            (0, _) if !self.restarts_by_sack(delivery) => self.timers.rto,
             (_, true) => Instant::NEVER,
             (_, false) => now + self.rto.current(),
         };
@@ -352,7 +363,8 @@ impl Connection {
         }
         let rtt = self.take_sample(&timing, acked, echo, now);
         let octets = self.rate.delivered() - before;
-        Delivery { acked, sacked, octets, segments: timing.segments(), rtt, echo, dsack, order }
+        let (segments, earliest) = (timing.segments(), timing.earliest());
+        Delivery { acked, sacked, octets, segments, rtt, echo, dsack, earliest, order }
     }
 
     /// Which retransmissions an ACK with this echo can deliver: those sent a smallest round-trip time ago, `by_rtt`, or

@@ -172,6 +172,26 @@ fn the_end_of_a_burst_is_lost_once_the_repair_of_its_beginning_is_delivered() {
 }
 
 #[test]
+fn sacks_of_data_sent_before_the_head_was_sent_again_restart_the_timer_in_linux() {
+    // The retransmission of 1 comes 1.2 s late. The last segment of its flight is 600 ms late: at 900 ms it shows that
+    // the network takes its time.
+    for (style, sent) in STYLES.into_iter().zip([&[200, 300, 1_200][..], &[200, 300]]) {
+        let fate = |n, before, _| match (n, before) {
+            (1, 0) => Fate::Drop,
+            (1, 1) => Fate::Late(ms(1_200)),
+            (20, 0) => Fate::Late(ms(600)),
+            _ => Fate::Pass,
+        };
+        let (mut net, _) = start(rack(style, 20), Bytes::new(20 * UNIT), fate);
+        net.run(at(1_600));
+        assert_eq!(times(&net, 1), sent, "{style:?}");
+        assert_eq!(net.ends[C].stats().timeouts, sent.len() as u64 - 2, "{style:?}");
+        net.run(at(8_000));
+        assert_eq!(net.ends[C].acked(), Bytes::new(20 * UNIT), "{style:?}");
+    }
+}
+
+#[test]
 fn a_recent_segment_is_not_marked_by_a_timeout() {
     for style in STYLES {
         // ACKs are lost for 3 s; the application writes one segment at 1.37 s, just before the RTO.

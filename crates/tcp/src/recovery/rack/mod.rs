@@ -19,6 +19,7 @@
 //! | ACK that later ones have overtaken | is ignored | its SACK blocks count |
 //! | ACK that only SACKs lets the window grow | yes | if reordering went beyond DupThresh |
 //! | losses are sought | on each ACK | on ACKs that deliver something |
+//! | RTO restarts | on ACKs that advance SND.UNA | and on SACKs of what left before the head was last sent |
 //! | a SACKed retransmission was delivered | by timestamp and smallest RTT | by the smallest RTT |
 //! | a late original that was sent again | is no reordering | is reordering, if it ends fast recovery |
 //! | D-SACK widens the window | once per round trip | if reordering was seen, and not for a probe |
