@@ -76,9 +76,9 @@ def test_both_arms_are_drawn_over_each_other(both: Comparison, tmp_path: Path) -
     text = page(both, tmp_path)
     found = re.search(r'id="plot-cwnd-data">(.*?)</script>', text, re.DOTALL)
     assert found is not None
-    traces = json.loads(found[1])["data"]
-    assert [trace["name"] for trace in traces] == ["simulated", "live"]
-    assert [trace["line"]["color"] for trace in traces] == list(overlays.COLOURS)
+    lines = json.loads(found[1])["panels"][0]["lines"]
+    assert [line["name"] for line in lines] == ["simulated", "live"]
+    assert [line["colour"] for line in lines] == list(overlays.COLOURS)
 
 
 def test_the_table_has_the_numbers_of_the_comparison(both: Comparison, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def live(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Replace live runs with simulations, which are controlled by the returned dictionary."""
     settings: dict[str, Any] = {"fail": (), "doubt": (), "rate": "100 Mb/s", "asked": []}
 
-    def run(scenario: Scenario, runs: int = 1, progress: Any = None, first: int = 0) -> Run | Batch:  # noqa: ARG001
+    def run(scenario: Scenario, runs: int = 1, progress: Any = None, first: int = 0, **_: Any) -> Run | Batch:  # noqa: ARG001
         control = str(as_json(scenario)["flows"][0]["tcp"]["cc"])
         settings["asked"].append((scenario.name, control, runs))
         if settings.get("stop at") is not None and len(settings["asked"]) > settings["stop at"]:

@@ -101,7 +101,7 @@ def test_the_summary_has_them(run: nw.Run, batch: nw.Batch) -> None:
 def test_report_comparison_and_terminal_show_them(tmp_path: Path, run: nw.Run, batch: nw.Batch) -> None:
     page = batch.report(tmp_path / "out").read_text(encoding="utf-8")
     assert "call-down" in page
-    assert "incomplete" in page
+    assert "Incomplete" in page
     made = Comparison(Arm("one", batch), Arm("other", run))
     assert [subject.name for subject in made.datagrams] == ["call-up", "call-down"]
     assert {"delay_mean_ms", "delay_p99_ms"} <= set(made.to_json()["datagrams"][0]["measures"])

@@ -198,9 +198,11 @@ def test_the_examples_of_the_help_work_where_the_wheel_is_installed(
         if listed.returncode == 0 and json.loads(listed.stdout)["attached"]:
             pytest.skip("congestion controls are attached to this host already")
     lacking = []
-    for caption, command in EXAMPLES[verb]:
+    for number, (caption, command) in enumerate(EXAMPLES[verb]):
         assert f" {caption}: {command}" in shown
-        lacking.append(try_out(installed, command, tmp_path))
+        place = tmp_path / str(number) if verb == "init" else tmp_path  # a file that is there is not written again
+        place.mkdir(exist_ok=True)
+        lacking.append(try_out(installed, command, place))
     if any(lacking):
         works = f"{lacking.count(None)} of {len(lacking)} work"
         pytest.skip("; ".join((works, *(why for why in lacking if why))))

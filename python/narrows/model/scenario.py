@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import sys
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -229,8 +230,12 @@ class Scenario:
         return self.resolved.title or self.name
 
     def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[str, str, dict[str, str], dict[str, Any]]]:
-        """Return how a copy is made in another process: it is parsed again, with the controls that it uses."""
-        return _restored, (self._text, self._path, self._overrides, self.own_controls())
+        """Return how a copy is made in another process: it is parsed again, with the controls that it uses.
+
+        Controls of a file that ``--load`` has run are not of a module, so the other process has to load that file.
+        """
+        used = {name: control for name, control in self.own_controls().items() if _of_a_module(control)}
+        return _restored, (self._text, self._path, self._overrides, used)
 
     def to_file(self) -> str:
         """Return `to_toml` below a line that names the JSON Schema, for editors that complete and check TOML.
@@ -319,6 +324,16 @@ class Scenario:
         from narrows.report import notebook
 
         return notebook.scenario(self)
+
+
+def _of_a_module(control: Any) -> bool:
+    """Return whether a class or function can be found by its name, as pickle does; other objects have none."""
+    if not hasattr(control, "__qualname__"):
+        return True
+    found: Any = sys.modules.get(control.__module__)
+    for name in control.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is control
 
 
 def _restored(
