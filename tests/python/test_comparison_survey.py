@@ -29,35 +29,59 @@ NETWORK = "10m-40ms-1bdp"
 LATE = "the bottleneck was late"
 
 
+def note(settings: dict[str, Any], scenario: Scenario, control: str, runs: int) -> None:
+    """Note that live runs are made, or interrupt them."""
+    settings["asked"].append((scenario.name, control, runs))
+    if settings.get("stop at") is not None and len(settings["asked"]) > settings["stop at"]:
+        raise Interrupted(Batch(scenario=scenario, seed=scenario.seed, runs=()), runs)
+
+
+def slowed(settings: dict[str, Any], scenario: Scenario) -> Scenario:
+    """Return the scenario as the stand-in for a live network runs it."""
+    altered = scenario
+    if scenario.name == survey.YARDSTICK[0]:
+        altered = scenario.with_overrides({"topology.bottleneck.rate": settings["rate"]})
+    if settings.get("slower"):
+        slower = {"rate-10m": "9.9 Mb/s", "rate-100m": "99 Mb/s", "rate-500m": "480 Mb/s", "rate-1g": "900 Mb/s"}
+        late = {"topology.bottleneck.delay": "5.5 ms"}
+        rate = slower.get(scenario.name)
+        altered = scenario.with_overrides(late if rate is None else {"topology.bottleneck.rate": rate})
+    return altered
+
+
 @pytest.fixture
 def live(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Replace live runs with simulations, which are controlled by the returned dictionary."""
     settings: dict[str, Any] = {"fail": (), "doubt": (), "rate": "100 Mb/s", "asked": []}
 
-    def run(scenario: Scenario, runs: int = 1, progress: Any = None, first: int = 0, **_: Any) -> Run | Batch:  # noqa: ARG001
+    def run(scenario: Scenario, runs: int = 1, progress: Any = None, kept: Any = None) -> Run | Batch:
         control = str(as_json(scenario)["flows"][0]["tcp"]["cc"])
-        settings["asked"].append((scenario.name, control, runs))
-        if settings.get("stop at") is not None and len(settings["asked"]) > settings["stop at"]:
-            raise Interrupted(Batch(scenario=scenario, seed=scenario.seed, runs=()), runs)
+        if kept is None:
+            return made(scenario, control, runs, progress)
+        if control in settings["fail"]:
+            note(settings, scenario, control, 1)
+        every = made(scenario, control, runs, progress, asked=False)
+        for index, one in enumerate(every.runs):
+            if kept.get(scenario, index) is None:
+                note(settings, scenario, control, 1)
+                kept.put(replace(one, scenario=scenario))
+        return every
+
+    def made(scenario: Scenario, control: str, runs: int, progress: Any, *, asked: bool = True) -> Run | Batch:
+        if asked:
+            note(settings, scenario, control, runs)
         if control in settings["fail"]:
             message = f"{control} is not available here"
             raise LiveError(message, "unavailable")
         if scenario.name in settings.get("too fast", ()):
             message = f"a live network of {scenario.name}: this machine is too slow for this rate"
             raise LiveError(message, "unavailable")
-        altered = scenario
-        if scenario.name == survey.YARDSTICK[0]:
-            altered = scenario.with_overrides({"topology.bottleneck.rate": settings["rate"]})
-        if settings.get("slower"):
-            slower = {"rate-10m": "9.9 Mb/s", "rate-100m": "99 Mb/s", "rate-500m": "480 Mb/s", "rate-1g": "900 Mb/s"}
-            late = {"topology.bottleneck.delay": "5.5 ms"}
-            rate = slower.get(scenario.name)
-            altered = scenario.with_overrides(late if rate is None else {"topology.bottleneck.rate": rate})
-        made = nw.run(altered, seed=5, runs=runs, progress=progress)
+        altered = slowed(settings, scenario)
+        result = nw.run(altered, seed=5, runs=runs, progress=progress)
         doubts = [LATE] if control in settings["doubt"] else []
         told = {"kernel_release": "6.18", "cc_source": "kernel", "trusted": not doubts, "doubts": doubts}
-        kept = tuple(replace(one, conditions=told) for one in made.runs)
-        return replace(made, runs=kept) if isinstance(made, Batch) else kept[0]
+        each = tuple(replace(one, conditions=told) for one in result.runs)
+        return replace(result, runs=each) if isinstance(result, Batch) else each[0]
 
     module = ModuleType("narrows.runs.live")
     module.__dict__["run"] = run
