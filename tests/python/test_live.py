@@ -106,7 +106,7 @@ def test_the_first_round_trip_time_is_the_path_s(live_run: LiveRun) -> None:
     first = {}
     for name, one in (("live", measured), ("simulated", simulated)):
         table = one.samples.to_pandas()
-        first[name] = table[table.kind == "flow"].srtt_ns.dropna().iloc[0] / 1e6
+        first[name] = table[table.kind == "flow"].srtt_s.dropna().iloc[0] * 1e3
     assert first["simulated"] == pytest.approx(12.1, abs=0.1)
     assert within_lateness(first["live"], first["simulated"], measured)
 

@@ -55,7 +55,24 @@ class StandIn:
         self.fail_at = 0
 
     def run(
-        self, scenario: Scenario, runs: int = 1, progress: Callable[[float], None] | None = None, first: int = 0
+        self, scenario: Scenario, runs: int = 1, progress: Callable[[float], None] | None = None, kept: Any = None
+    ) -> Run | Batch:
+        if kept is None:
+            return self.made(scenario, runs, progress)
+        each: list[Run] = []
+        for index in range(runs):
+            one = kept.get(scenario, index)
+            if one is None:
+                try:
+                    one = self.made(scenario, 1, progress, index)
+                except Interrupted:
+                    raise Interrupted(Batch(scenario=scenario, seed=scenario.seed, runs=tuple(each)), runs) from None
+                kept.put(one)
+            each.append(one)
+        return each[0] if runs == 1 else Batch(scenario=scenario, seed=scenario.seed, runs=tuple(each))
+
+    def made(
+        self, scenario: Scenario, runs: int, progress: Callable[[float], None] | None, first: int = 0
     ) -> Run | Batch:
         self.asked.append((scenario.name, as_json(scenario)["acns"] is not None, runs))
         if self.fail is not None and len(self.asked) > self.fail_at:
