@@ -166,7 +166,8 @@ def _fairness(runs: Sequence[Run]) -> tuple[str, Card | None]:
         if mean >= BIN_S
         else (f"{what[0].upper()}{what[1:]} shared fairly ({long}){often} {when}")
     )
-    after = f"fair {style.number(mean)} s after the start at {style.number(last)} s" if card else ""
+    share = "" if len(fair) == len(known) else f" in {len(fair)} of {len(known)} runs"
+    after = f"fair {style.number(mean)} s after the start at {style.number(last)} s{share}" if card else ""
     return f"{text}.", Card(card.what, card.value, after) if card else None
 
 
