@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from narrows import comparison, contest, stats, sweep
+    from narrows import comparison, contest, export, stats, sweep
     from narrows.base.errors import (
         InputError,
         Interrupted,
@@ -58,7 +58,7 @@ _HOME = {
     "run_until": "narrows.runs.until",
 }
 
-_MODULES = ("comparison", "contest", "stats", "sweep")
+_MODULES = ("comparison", "contest", "export", "stats", "sweep")
 
 __all__ = [
     "Batch",
@@ -77,6 +77,7 @@ __all__ = [
     "comparison",
     "congestion_control",
     "contest",
+    "export",
     "list_algorithms",
     "load",
     "register",

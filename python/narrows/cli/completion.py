@@ -131,6 +131,22 @@ def papers(incomplete: str) -> Words:
     return _starting(incomplete, ((name, "paper") for name in ("acns", "agile-sd", "contest", "ngwa")))
 
 
+def export_formats(incomplete: str) -> Words:
+    """Return the formats of ``narrows export``; after commas, those for the last place.
+
+    Parameters
+    ----------
+    incomplete : str
+
+    Returns
+    -------
+    list of tuple
+    """
+    from narrows.export.contents import FIGURES, FORMATS
+
+    return _listed(incomplete, ((name, "figures" if name in FIGURES else "tables") for name in FORMATS))
+
+
 def _catalogue(kind: str) -> Words:
     import json
 

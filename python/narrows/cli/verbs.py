@@ -98,6 +98,10 @@ VERBS: Final = (
     Verb("verify", "Run the bundled scenarios, and compare their digests with those listed for this version."),
     Verb("report", "Write one page of results that works offline, with its figures as PNG and SVG beside it."),
     Verb(
+        "export",
+        "Write tables as CSV or LaTeX, and figures as PDF, SVG, PNG or TikZ, from any directory of results.",
+    ),
+    Verb(
         "list",
         "List the names that a scenario can use, with parameters and sources, or the bundled scenarios.",
         module="catalogue",

@@ -22,19 +22,23 @@ class DatagramMetrics:
     arrived_packets : int
         Datagrams that arrived, once each.
     delay_mean_ms, delay_min_ms, delay_max_ms : float or None
-        One-way delay between the applications: mean, smallest and largest, exact, ms.
+        One-way delay between the applications: mean, smallest or largest, exact, ms.
     delay_p50_ms, delay_p95_ms, delay_p99_ms : float or None
-        Its percentiles, from a histogram (error below 0.8 %), ms.
+        Percentile of the one-way delay, from a histogram (error below 0.8 %), ms.
     jitter_ms : float or None
         Interarrival jitter at the end of the run (RFC 3550, section 6.4.1), ms.
-    late_packets, duplicate_packets : int
-        Datagrams that arrived after one that was sent later; datagrams that arrived again.
-    frames, complete_frames : int or None
-        Frames sent, and those of which every datagram arrived; ``None`` for flows without frames.
+    late_packets : int
+        Datagrams that arrived after one that was sent later.
+    duplicate_packets : int
+        Datagrams that arrived again.
+    frames : int or None
+        Frames sent; ``None`` for flows without frames.
+    complete_frames : int or None
+        Frames of which every datagram arrived; ``None`` for flows without frames.
     incomplete_ratio : float or None
         Frames that are not complete over frames sent, of 1.
     frame_delay_p50_ms, frame_delay_p95_ms, frame_delay_p99_ms : float or None
-        Delay of complete frames, from sending to the arrival of the last datagram, ms.
+        Percentile of the delay of complete frames, from sending to the arrival of the last datagram, ms.
     """
 
     name: str

@@ -35,41 +35,63 @@ class FlowMetrics:
 
     Attributes
     ----------
-    name, cc : str
-        The flow, and its congestion control (``None`` for UDP).
-    start_s, active_s : float
-        When it started; how long it could send (`active_ns`), s.
+    name : str
+        The flow.
+    cc : str or None
+        Its congestion control; ``None`` for UDP.
+    start_s : float
+        When it started, s.
+    active_s : float
+        How long it could send, from its start to its end (`narrows.metrics.active_ns`), s.
     throughput_mbps, throughput_max_mbps, goodput_mbps : float or None
         `throughput_mbps`, `throughput_max_mbps`, `goodput_mbps`.
-    sent_bytes, sent_packets : int
-        Payload bytes, and segments or datagrams with payload, that left the sender; retransmissions included.
-    arrived_bytes, arrived_packets : int
-        IP bytes, and packets with payload, that reached the receiving host.
+    sent_bytes : int
+        Payload bytes that left the sender, retransmissions included.
+    sent_packets : int
+        Segments or datagrams with payload that left the sender, retransmissions included.
+    arrived_bytes : int
+        IP bytes of packets with payload that reached the receiving host.
+    arrived_packets : int
+        Packets with payload that reached the receiving host.
     delivered_bytes : int
         Payload bytes delivered in order to the application.
-    lost_packets, loss_ratio : int, float or None
-        Packets with payload that queues dropped or links corrupted; their number over `sent_packets`.
-    retransmitted_packets, retransmitted_bytes : int
-        Segments with payload, and payload bytes, that were sent again.
-    timeouts, fast_retransmits, ecn_reductions, spurious : int
-        Expiries of the retransmission timer (RFC 6298); entries into fast recovery (RFC 5681, 6582, 6675); reductions
-        on an ECN echo (RFC 3168); reductions undone.
+    lost_packets : int
+        Packets with payload that queues dropped or links corrupted.
+    loss_ratio : float or None
+        Lost packets over sent packets, of 1.
+    retransmitted_packets : int or None
+        Segments with payload that were sent again.
+    retransmitted_bytes : int or None
+        Payload bytes that were sent again.
+    timeouts : int or None
+        Expiries of the retransmission timer (RFC 6298).
+    fast_retransmits : int or None
+        Entries into fast recovery (RFC 5681, 6582, 6675).
     triple_duplicate_acks : int or None
         Third duplicate ACKs in a row that the sender received, including those that move the window. They indicate loss
         or reordering even if no fast recovery follows. ``None`` in results of versions that did not count them.
     later_duplicate_acks : int or None
         Duplicate ACKs in a row from the third on (the counter above counts only the third ones); ``None`` likewise.
+    ecn_reductions : int or None
+        Reductions of the window on an ECN echo (RFC 3168).
+    spurious : int or None
+        Reductions of the window that were undone because nothing was lost.
     rtt_samples : int
         Round-trip times measured at the sender.
-    rtt_mean_ms, rtt_min_ms, rtt_max_ms : float or None
-        Their mean, smallest and largest, exact, ms.
+    rtt_mean_ms : float or None
+        Mean of the round-trip times measured at the sender, exact, ms.
+    rtt_min_ms : float or None
+        Smallest round-trip time measured at the sender, exact, ms.
     rtt_p50_ms, rtt_p95_ms, rtt_p99_ms : float or None
-        Their percentiles by nearest rank, from a histogram (error below 0.8 %), ms.
+        Percentile of the round-trip times by nearest rank, from a histogram (error below 0.8 %), ms.
+    rtt_max_ms : float or None
+        Largest round-trip time measured at the sender, exact, ms.
     commands_normal, commands_freeze, commands_fallback : int
-        Commands of a network-assisted scheme that the sender received.
-    window_options, window_options_ignored : int or None
-        Segments whose NGWA option gave the receiver a window; segments whose malformed options it ignored.
-        ``None`` in results of versions that did not count them.
+        Commands of this kind that the sender received from a network-assisted scheme.
+    window_options : int or None
+        Segments whose NGWA option gave the receiver a window. ``None`` in results of versions that did not count them.
+    window_options_ignored : int or None
+        Segments whose malformed NGWA options the receiver ignored; ``None`` likewise.
     transactions : int
         Requests answered in full.
     finished_s : float or None
@@ -133,25 +155,41 @@ class QueueMetrics:
     channel : str or None
         The 802.11 channel that it feeds; ``None`` for a queue in front of a wired link.
     utilisation : float or None
-        Of the link behind it: `utilisation`, of 1. For an interface queue it is the bits that left it over those that
-        the PHY's rate alone could carry. Preambles, contention, acknowledgements and the other stations take the rest,
-        so it stays well below 1 on a saturated channel.
-    arrived_packets, forwarded_packets, forwarded_bytes : int
-        Packets offered; packets and IP bytes that left for the link.
+        Utilisation of the link behind it (`narrows.metrics.utilisation`), of 1. For an interface queue it is the bits
+        that left it over those that the PHY's rate alone could carry. Preambles, contention, acknowledgements and the
+        other stations take the rest, so it stays well below 1 on a saturated channel.
+    arrived_packets : int
+        Packets offered to the queue.
+    forwarded_packets : int
+        Packets that left for the link.
+    forwarded_bytes : int
+        IP bytes that left for the link.
     dropped_packets : int
-        All drops: `dropped_overflow` (no room), `dropped_early` (by chance) and `dropped_forced` (by rule).
+        All drops of the queue: for want of room, by chance, and by rule.
+    dropped_overflow : int
+        Packets dropped because there was no room.
+    dropped_early : int
+        Packets dropped by chance.
+    dropped_forced : int
+        Packets dropped by rule.
     drop_ratio : float or None
-        Drops over packets offered.
-    corrupted_packets, marked_packets : int
-        Lost on the link after the queue, or given up by 802.11 at a retry limit and not arrived; marked CE (RFC 3168).
+        Drops over packets offered, of 1.
+    corrupted_packets : int
+        Packets lost on the link after the queue, or given up by 802.11 at a retry limit and not arrived.
+    marked_packets : int
+        Packets marked CE (RFC 3168).
     waiting_packets : int
         Packets still waiting at the end.
-    delay_mean_ms, delay_max_ms : float or None
-        Queueing delay (from arrival to the start of sending) of the packets that left: mean and largest, exact, ms.
+    delay_mean_ms : float or None
+        Mean queueing delay, from arrival to the start of sending, of the packets that left, exact, ms.
     delay_p50_ms, delay_p95_ms, delay_p99_ms : float or None
-        Its percentiles, from a histogram (error below 0.8 %), ms.
-    max_packets, max_bytes : int
-        Largest queue length.
+        Percentile of the queueing delay, from a histogram (error below 0.8 %), ms.
+    delay_max_ms : float or None
+        Largest queueing delay of the packets that left, exact, ms.
+    max_packets : int
+        Largest queue length in packets.
+    max_bytes : int
+        Largest queue length in bytes.
     """
 
     name: str

@@ -35,14 +35,16 @@ class TransferMetrics:
     ----------
     name : str
         The workload or flow, and the class: ``web all``, ``web up to 100 kB``, ``web above 10 MB``.
-    begun, finished : int
-        Transfers that began, and those of them that finished within the run.
+    begun : int
+        Transfers that began.
+    finished : int
+        Transfers that finished within the run.
     size_mean_bytes : float or None
         Mean size of those that finished.
     fct_mean_ms, fct_p50_ms, fct_p95_ms, fct_p99_ms : float or None
-        Completion time of those that finished: mean, and percentiles by nearest rank, ms.
+        Completion time of those that finished, mean or percentile by nearest rank, ms.
     slowdown_mean, slowdown_p50, slowdown_p95, slowdown_p99 : float or None
-        Completion time over the least one on an empty path; ``None`` across 802.11 channels.
+        Completion time over the least one on an empty path, mean or percentile; ``None`` across 802.11 channels.
     """
 
     name: str
@@ -71,16 +73,20 @@ class PlaybackMetrics:
     ----------
     name : str
         The flow.
-    segments, switches : int
-        Segments received; those of another rate than the one before.
+    segments : int
+        Segments received.
+    switches : int
+        Segments received at another rate than the one before.
     rate_mean_mbps : float or None
         Mean rate of the received media, over media time, Mb/s.
     startup_s : float or None
         From the flow's start to the start of playback, s; ``None`` if it did not start.
     stalls : int
         Times that playback stood still.
-    stalled_s, played_s : float
-        How long it stood still, and media time played, s.
+    stalled_s : float
+        How long it stood still, s.
+    played_s : float
+        Media time played, s.
     stalled_ratio : float or None
         Time that it stood still over the time since playback started, of 1.
     """

@@ -36,6 +36,26 @@ MetricKind = Literal[
 _ATTRIBUTES: Final = {"datagram": "datagrams", "transfer_class": "transfer_classes"}
 
 
+def attribute(kind: MetricKind) -> str:
+    """Return the attribute of a run that has the rows of a kind.
+
+    Parameters
+    ----------
+    kind : str
+        See `MetricKind`.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> attribute("flow"), attribute("transfer_class")
+    ('flows', 'transfer_classes')
+    """
+    return _ATTRIBUTES.get(kind, f"{kind}s")
+
+
 class Metrics:
     """Metrics of one run or of several.
 
@@ -84,7 +104,7 @@ class Metrics:
         if kind not in get_args(MetricKind):
             message = f"kind is {kind!r}; allowed: {', '.join(get_args(MetricKind))}"
             raise InputError(message)
-        name = _ATTRIBUTES.get(kind, f"{kind}s")
+        name = attribute(kind)
         rows: list[tuple[int, AnyRow]] = [(run.index, row) for run in self._runs for row in getattr(run, name)]
         if not rows:
             return pa.table({"run": pa.array([], type=pa.int32())})

@@ -10,7 +10,7 @@ which finishes it.
 
 from __future__ import annotations
 
-from narrows.ownership.claim import Claim, Target, changed, claim, page
+from narrows.ownership.claim import Claim, Target, changed, claim, page, parts
 from narrows.ownership.manifest import AGILE_SD, AQM, CONTEST, MANIFEST, NGWA_LIVE, PAGES, RESULTS, SWEEP, UNFINISHED
 from narrows.ownership.recovery import found, settle
 from narrows.ownership.removal import remove
@@ -33,6 +33,7 @@ __all__ = [
     "claim",
     "found",
     "page",
+    "parts",
     "remove",
     "settle",
     "staged",

@@ -264,5 +264,21 @@ def changed(directory: str | PathLike[str]) -> list[str]:
     return [name for name, entry in known.files.items() if not entry.describes(root / name)] or growing
 
 
+def parts(directory: str | PathLike[str]) -> dict[str, str]:
+    """Return which step wrote each file of a directory.
+
+    Parameters
+    ----------
+    directory : path
+
+    Returns
+    -------
+    dict
+        Steps by path relative to the directory; empty without a list.
+    """
+    known = manifest.read(Path(directory))
+    return {} if known is None else {name: entry.part for name, entry in known.files.items()}
+
+
 def _is_empty_file(path: Path) -> bool:
     return path.is_file() and not path.is_symlink() and path.lstat().st_size == 0

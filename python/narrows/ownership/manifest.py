@@ -35,7 +35,7 @@ UNFINISHED: Final = "set of unfinished runs"
 KERNEL: Final = "kernel"
 """Kind of a directory that holds one kernel; see `narrows.kernels.cache`."""
 PAGES: Final = "pages"
-"""Kind of a directory that holds only pages, written by ``narrows report -o``."""
+"""Kind of a directory that holds only pages (``narrows report -o``) or exports (``narrows export``)."""
 
 _PART: Final = r"part-\d{8}-[0-9a-f]{8}\.parquet"
 

@@ -1,0 +1,28 @@
+"""Results for other programs: tables as CSV and LaTeX, figures as PDF, SVG, PNG and PGF/TikZ.
+
+>>> import narrows as nw
+>>> run = nw.run("dumbbell-cubic", seed=1, overrides={"duration": "12 s"})
+>>> [table.name for table in nw.export.contents(run).tables]
+['flows', 'queues', 'samples-flows', 'samples-queues']
+"""
+
+from __future__ import annotations
+
+from narrows.export.contents import FIGURES, FORMATS, TABLES, Contents, Drawing, Printed, Rows, Table
+from narrows.export.directory import contents
+from narrows.export.options import Options
+from narrows.export.write import write
+
+__all__ = [
+    "FIGURES",
+    "FORMATS",
+    "TABLES",
+    "Contents",
+    "Drawing",
+    "Options",
+    "Printed",
+    "Rows",
+    "Table",
+    "contents",
+    "write",
+]
