@@ -58,7 +58,7 @@ def test_a_sweep_tells_its_size_its_time_and_what_came_of_it(file: Path, tmp_pat
     shown = narrows("sweep", file, "-o", tmp_path / "out", "--no-progress")
     assert shown.exit_code == 0, shown.stderr
     assert "cc      reno, cubic  (2)" in shown.stderr
-    assert "buffer  10, 20, 30, 40, 50, 60, 70, 80, 90, 100  (10)" in shown.stderr
+    assert "buffer  10, 20, 30, 40, 50, 60, 70, 80, 90, 100 packets  (10)" in shown.stderr
     assert "20 points, 40 runs" in shown.stderr
     assert re.search(r"disk: at most [0-9.]+ [kM]B of .* free, into .*out", shown.stderr)
     assert "throughput_mbps" in shown.stdout
@@ -121,7 +121,7 @@ def test_failures_are_listed_at_the_end_and_the_exit_code_is_1(file: Path, tmp_p
     assert shown.exit_code == 1
     assert "10 points are refused; the runs will be listed as failed" in shown.stderr
     assert "error: 20 of 40 runs failed; the same command tries them again" in shown.stderr
-    assert "cc = cubbic, buffer = 10, seed 1 and 19 more runs" in shown.stderr
+    assert "cc = cubbic, buffer = 10 packets, seed 1 and 19 more runs" in shown.stderr
     assert f'{file}:8: tcp.cc: "cubbic" is not a congestion control' in shown.stderr
     assert list(load(tmp_path / "out").runs["status"]).count("ok") == 20
     told = json.loads(narrows("sweep", file, "-o", tmp_path / "out", "--no-progress", "--json").stdout)

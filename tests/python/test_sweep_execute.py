@@ -215,7 +215,9 @@ def test_a_point_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path, tin
     failures = made.failures
     assert len(failures) == 12
     assert "faulty: on_ack raised RuntimeError: no more (faulty.py:8)" in failures[0].error
-    assert str(failures[0]).startswith("cc = faulty, buffer = 5, seed 1: speed-w1: run 0 with seed 1 was stopped")
+    assert str(failures[0]).startswith(
+        "cc = faulty, buffer = 5 packets, seed 1: speed-w1: run 0 with seed 1 was stopped"
+    )
     assert failures[-1].labels == {"cc": "cubbic", "buffer": 80}
     assert failures[-1].error.startswith('t.toml:8: tcp.cc: "cubbic" is not a congestion control, did you')
     good = made.runs[made.runs["cc"] == "reno"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 from rich.text import Text
 
 from narrows.cli.runs_progress import RunsDisplay, told
+from narrows.studies.sweep import quantity
 from narrows.studies.sweep.bounds import free_bytes, nbytes, room
 
 if TYPE_CHECKING:
@@ -76,7 +77,15 @@ def shown(axis: Axis) -> str:
     -------
     str
     """
-    return _some([" ".join(str(label) for label in value.labels.values()) for value in axis.values])
+    unit = axis.units.get(axis.columns[0]) if len(axis.columns) == 1 else None
+    if unit is not None:
+        return f"{_some([quantity.shown(next(iter(value.labels.values()))) for value in axis.values])} {unit}"
+    return _some(
+        [
+            " ".join(quantity.shown(label, axis.units.get(column)) for column, label in value.labels.items())
+            for value in axis.values
+        ]
+    )
 
 
 def _some(words: list[str]) -> str:

@@ -16,6 +16,8 @@ from narrows.cli.plain import new_table
 from narrows.studies.sweep import address, columns
 from narrows.studies.sweep.bounds import nbytes
 from narrows.studies.sweep.directory import RUNS, size
+from narrows.studies.sweep.quantity import headed, in_order
+from narrows.studies.sweep.quantity import shown as shown_label
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +50,7 @@ def print_plan(sweep: Sweep, *, json: bool) -> None:
     table = new_table()
     table.add_column("#", justify="right", no_wrap=True)
     for column in sweep.columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(headed(column, sweep.units.get(column)), overflow="fold")
     table.add_column("")
     many = total > _FIRST + _LAST + 1
     shown = [*range(_FIRST), *range(total - _LAST, total)] if many else range(total)
@@ -58,7 +60,7 @@ def print_plan(sweep: Sweep, *, json: bool) -> None:
             table.add_row("", left_out if sweep.columns else "", *[""] * (len(sweep.columns) - 1), "", style="dim")
         point = sweep.points[index]
         refused = Text("refused", style="red") if point.refusal is not None else Text("")
-        table.add_row(f"{index + 1:,}", *(str(label) for label in point.labels.values()), refused)
+        table.add_row(f"{index + 1:,}", *(shown_label(label) for label in point.labels.values()), refused)
     out.print(Text.assemble((sweep.name, "bold"), f"  {sweep.scenario or 'several scenarios'}"))
     out.print(table)
     seeds = len(sweep.seeds)
@@ -109,7 +111,12 @@ def to_json(sweep: Sweep, made: SweepResult, directory: Path) -> dict[str, Any]:
     """
     engine = address.engine()
     axes = [
-        {"name": axis.name, "paths": list(axis.paths), "values": [_label(dict(v.labels)) for v in axis.values]}
+        {
+            "name": axis.name,
+            "paths": list(axis.paths),
+            "unit": _label({column: axis.units.get(column) for column in axis.columns}),
+            "values": [_label(dict(v.labels)) for v in axis.values],
+        }
         for axis in sweep.axes
     ]
     return {
@@ -183,16 +190,16 @@ def _metrics(made: SweepResult) -> list[str]:
 
 
 def _add_axis(table: Table, made: SweepResult, column: str, metrics: list[str]) -> None:
-    table.add_row(Text(column, style="bold"))
+    table.add_row(Text(headed(column, made.units.get(column)), style="bold"))
     runs = made.runs
-    levels = list(dict.fromkeys(runs[column].tolist()))
+    levels = in_order(runs[column].tolist())
     skipped = len(levels) - _LEVELS if len(levels) > _LEVELS + 1 else 0
     for level in levels if not skipped else [*levels[: _LEVELS - 2], *levels[-2:]]:
         if skipped and level == levels[-2]:
             table.add_row(Text(f"  .. {skipped:,} more", style="dim"))
         cells = [_mean(made, metric, column, level) for metric in metrics]
         fine = runs[(runs[column] == level) & (runs["status"] == "ok")]
-        table.add_row(Text(f"  {level}"), *cells, f"{len(fine):,}")
+        table.add_row(Text(f"  {shown_label(level)}"), *cells, f"{len(fine):,}")
 
 
 def _mean(made: SweepResult, metric: str, column: str = "", level: object = None) -> str:
@@ -219,10 +226,8 @@ def print_failures(made: SweepResult) -> None:
     for failure in failures:
         groups.setdefault(failure.error, []).append(failure)
     for error, alike in list(groups.items())[:_LISTED]:
-        first = alike[0]
-        where = ", ".join([*(f"{name} = {label}" for name, label in first.labels.items()), f"seed {first.seed}"])
         more = f" and {len(alike) - 1:,} more run{_s(len(alike) - 1)}" if len(alike) > 1 else ""
-        typer.echo(f"  {typer.style(where, bold=True)}{more}", err=True)
+        typer.echo(f"  {typer.style(alike[0].where, bold=True)}{more}", err=True)
         for line in error.splitlines():
             typer.echo(f"    {line}", err=True)
     if len(groups) > _LISTED:

@@ -17,6 +17,7 @@ from narrows.studies.sweep.axis import (
     logarithmic,
     override_of,
 )
+from narrows.studies.sweep.quantity import typed
 
 if TYPE_CHECKING:
     from narrows.studies.sweep.file import Reader
@@ -70,7 +71,8 @@ def _single(reader: Reader, place: Place, table: dict[str, Any]) -> Axis | None:
     if values is None:
         return None
     unit = _unit(reader, place, table, values)
-    labels = _labels(reader, place, table, len(values)) or [label_of(value) for value in values]
+    given = _labels(reader, place, table, len(values))
+    labels, shown_unit = _typed(given or [label_of(value) for value in values], unit if given is None else None)
     name = str(table.get("name") or path)
     if path == SCENARIO:
         if not all(isinstance(value, str) for value in values):
@@ -82,7 +84,9 @@ def _single(reader: Reader, place: Place, table: dict[str, Any]) -> Axis | None:
         steps = [Value({name: label}, {path: override}) for label, override in zip(labels, overrides, strict=True)]
     if len({str(label) for label in labels}) < len(labels):
         reader.refuse((*place, "values"), None, "each value once", why="a value occurs twice")
-    return Axis(name, (name,), (path,), tuple(steps), reader.line(*place))
+    units = {} if shown_unit is None else {name: shown_unit}
+    log = (name,) if "log_range" in table and given is None else ()
+    return Axis(name, (name,), (path,), tuple(steps), reader.line(*place), units, log)
 
 
 def _zipped(reader: Reader, place: Place, table: dict[str, Any]) -> Axis | None:
@@ -115,16 +119,29 @@ def _zipped(reader: Reader, place: Place, table: dict[str, Any]) -> Axis | None:
     length = next(iter(lengths.values()))
     labels = _labels(reader, place, table, length)
     name = str(table.get("name") or ", ".join(columns))
+    if labels is None:
+        shown = {path: _typed([label_of(value) for value in values], units[path]) for path, values in columns.items()}
+    else:
+        shown = {name: _typed(labels, None)}
     steps = []
     for step in range(length):
         row = {path: values[step] for path, values in columns.items()}
-        shown: dict[str, Label] = (
-            {path: label_of(value) for path, value in row.items()} if labels is None else {name: labels[step]}
-        )
         overrides = {path: override_of(value, units[path]) for path, value in row.items() if path != SCENARIO}
-        steps.append(Value(shown, overrides, row.get(SCENARIO)))
-    own_columns = tuple(columns) if labels is None else (name,)
-    return Axis(name, own_columns, tuple(columns), tuple(steps), reader.line(*place))
+        steps.append(Value({column: texts[step] for column, (texts, _) in shown.items()}, overrides, row.get(SCENARIO)))
+    known = {column: unit for column, (_, unit) in shown.items() if unit is not None}
+    log = tuple(
+        path for path, source in given.items() if labels is None and isinstance(source, dict) and "log_range" in source
+    )
+    return Axis(name, tuple(shown), tuple(columns), tuple(steps), reader.line(*place), known, log)
+
+
+def _typed(labels: list[Label], unit: str | None) -> tuple[list[Label], str | None]:
+    """Return the labels of a column and its unit: texts that are quantities become numbers."""
+    found = typed(list(dict.fromkeys(labels))) if unit is None else None
+    if found is None:
+        return labels, None if unit is None else unit.strip()
+    number = dict(zip(dict.fromkeys(labels), found.values, strict=True))
+    return [number[label] for label in labels], found.unit
 
 
 def _values(reader: Reader, place: Place, table: dict[str, Any]) -> list[Any] | None:

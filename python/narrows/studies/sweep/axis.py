@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
@@ -57,6 +57,10 @@ class Axis:
         At least one.
     line : int or None
         Its line in the sweep file, from 1.
+    units : dict
+        Units of its columns that have one, by column.
+    log : tuple of str
+        Columns whose values come from a ``log_range``.
     """
 
     name: str
@@ -64,6 +68,8 @@ class Axis:
     paths: tuple[str, ...]
     values: tuple[Value, ...]
     line: int | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
+    log: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         """Return the number of values."""

@@ -130,9 +130,8 @@ def data_set(directory: str | PathLike[str]) -> pa.Table:
     tries = 0
     while True:
         try:
-            return parts.unique(
-                [parts.read(path) for path in parts.listed(Path(directory) / RUNS)], table.Layout({}, ())
-            )
+            found = [parts.read(path) for path in parts.listed(Path(directory) / RUNS)]
+            return table.typed(parts.unique(table.agreed(found), table.Layout({}, ())))
         except (OSError, ValueError) as error:
             # A sweep in progress may have merged parts meanwhile: list them again.
             tries += 1

@@ -12,6 +12,7 @@ from narrows.execution.job import Job
 from narrows.model.scenario import Override, Scenario
 from narrows.studies.sweep import address as addresses
 from narrows.studies.sweep.ondemand import OnDemand
+from narrows.studies.sweep.quantity import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -101,7 +102,9 @@ class Point:
 
     def __str__(self) -> str:
         """Return columns and values, axis by axis."""
-        return ", ".join(f"{column} = {label}" for column, label in self.labels.items()) or "the only point"
+        units = self.sweep.units
+        told = [f"{column} = {shown(label, units.get(column))}" for column, label in self.labels.items()]
+        return ", ".join(told) or "the only point"
 
 
 @dataclass(frozen=True)
@@ -320,6 +323,11 @@ class Sweep:
     def columns(self) -> tuple[str, ...]:
         """Columns of the axes, in order."""
         return tuple(column for axis in self.axes for column in axis.columns)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of the columns of axes whose values are numbers with a unit."""
+        return {column: unit for axis in self.axes for column, unit in axis.units.items()}
 
     @cached_property
     def points(self) -> Sequence[Point]:

@@ -10,7 +10,8 @@ from narrows.base.errors import InputError
 from narrows.outcome import joint_digest
 from narrows.studies.sweep import columns
 from narrows.studies.sweep.directory import data_set, marker
-from narrows.studies.sweep.table import axes_of
+from narrows.studies.sweep.quantity import shown
+from narrows.studies.sweep.table import axes_of, units_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,16 +32,24 @@ class Failure:
     seed : int
     error : str
         Why it failed.
+    units : dict
+        Units by column of the axes, where they have one.
     """
 
     labels: dict[str, object]
     seed: int
     error: str
+    units: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def where(self) -> str:
+        """The point and the seed."""
+        point = [f"{name} = {shown(label, self.units.get(name))}" for name, label in self.labels.items()]
+        return ", ".join([*point, f"seed {self.seed}"])
 
     def __str__(self) -> str:
         """Return the point, the seed and the error."""
-        where = ", ".join(f"{name} = {label}" for name, label in self.labels.items())
-        return f"{where}{', ' if where else ''}seed {self.seed}: {self.error}"
+        return f"{self.where}: {self.error}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +130,11 @@ class SweepResult:
         return {name for name in self.table.schema.names if name not in known}
 
     @property
+    def units(self) -> dict[str, str]:
+        """Units of the axes whose values are numbers with a unit, by column: ``{"buffer": "packets"}``."""
+        return units_of(self.table.schema)
+
+    @property
     def runs(self) -> pd.DataFrame:
         """A row per run: axes, ``seed``, ``address``, ``status``, ``error``, ``digest``, ``cpu_s``, ..., ``jain``."""
         return self.frame("run")
@@ -141,7 +155,7 @@ class SweepResult:
         runs = self.runs
         bad = runs[runs["status"] == "failed"]
         return [
-            Failure({name: row[name] for name in self.axes}, int(row["seed"]), str(row["error"]))
+            Failure({name: row[name] for name in self.axes}, int(row["seed"]), str(row["error"]), self.units)
             for row in bad.to_dict("records")
         ]
 

@@ -226,6 +226,7 @@ class Store(store.Store):
             "version": engine.version,
             "build": engine.build,
             "axes": list(self._sweep.columns),
+            "units": self._sweep.units,
             "keep": None if self._sweep.keep is None else list(self._layout.metrics),
         }
 
@@ -291,7 +292,8 @@ class Store(store.Store):
 
         part = parts.read(old[0])
         own = part.filter(pc.equal(part["kind"], "run"))
-        in_order: bool = table.ordered(table.core(own), plan, self._layout).equals(own)
+        wanted = table.ordered(table.core(own), plan, self._layout)
+        in_order: bool = wanted.equals(own) and table.described_alike(wanted.schema, own.schema)
         return not in_order
 
     def _where(self) -> Path:

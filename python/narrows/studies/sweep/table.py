@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from narrows.studies.sweep import columns
+from narrows.studies.sweep import columns, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 _AXIS: Final = b"axis"
 """Marks columns of axes in the metadata of fields."""
 
+_UNIT, _SCALE, _ZIP, _LOG = "unit", "scale", "zip", "log"
+"""Further metadata of these fields: the unit of the numbers, `log` if the values come from a ``log_range``, and the
+name of the axis if it has several columns."""
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -29,10 +33,13 @@ class Layout:
         Types of the axes' columns, by name: ``int``, ``float``, ``bool`` or ``str``.
     metrics : tuple of str
         Metrics that are kept.
+    about : dict
+        Further metadata of the axes' columns, by name.
     """
 
     axes: Mapping[str, type]
     metrics: tuple[str, ...]
+    about: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, sweep: Sweep) -> Layout:
@@ -51,14 +58,23 @@ class Layout:
             for axis in sweep.axes
             for column in axis.columns
         }
-        return cls(types, tuple(columns.kept_metrics(sweep.keep)))
+        about: dict[str, dict[str, str]] = {}
+        for axis in sweep.axes:
+            for column in axis.columns:
+                about[column] = {_UNIT: axis.units[column]} if column in axis.units else {}
+                about[column] |= {_SCALE: _LOG} if column in axis.log else {}
+                about[column] |= {_ZIP: axis.name} if len(axis.columns) > 1 else {}
+        return cls(types, tuple(columns.kept_metrics(sweep.keep)), about)
 
     def axis_fields(self) -> list[pa.Field]:
         """Return the fields of the axes' columns."""
         import pyarrow as pa
 
         types = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
-        return [pa.field(name, types[kind], metadata={"role": "axis"}) for name, kind in self.axes.items()]
+        return [
+            pa.field(name, types[kind], metadata={"role": "axis", **self.about.get(name, {})})
+            for name, kind in self.axes.items()
+        ]
 
     def core_fields(self, extra: Iterable[str] = ()) -> list[pa.Field]:
         """Return the fields of all other columns, with ``extra`` metrics of runs last."""
@@ -77,9 +93,9 @@ class Layout:
         import pyarrow as pa
 
         made = []
-        for field, kind in zip(self.axis_fields(), self.axes.values(), strict=True):
-            labels = [run.point.labels[field.name] for run in runs]
-            made.append(pa.array([str(label) for label in labels] if kind is str else labels, type=field.type))
+        for one, kind in zip(self.axis_fields(), self.axes.values(), strict=True):
+            labels = [run.point.labels[one.name] for run in runs]
+            made.append(pa.array([str(label) for label in labels] if kind is str else labels, type=one.type))
         return made
 
 
@@ -163,6 +179,133 @@ def axes_of(schema: pa.Schema) -> list[str]:
     list of str
     """
     return [f.name for f in schema if (f.metadata or {}).get(b"role") == _AXIS]
+
+
+def units_of(schema: pa.Schema) -> dict[str, str]:
+    """Return the units of the columns of axes that have one.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+
+    Returns
+    -------
+    dict
+        Units by column.
+    """
+    return _noted(schema, _UNIT)
+
+
+def log_axes(schema: pa.Schema) -> set[str]:
+    """Return the columns of axes whose values come from a ``log_range``.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+
+    Returns
+    -------
+    set of str
+    """
+    return set(_noted(schema, _SCALE))
+
+
+def zipped(schema: pa.Schema) -> dict[str, str]:
+    """Return the name of the axis of each column that changes together with other columns.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+
+    Returns
+    -------
+    dict
+        Names of axes by column.
+    """
+    return _noted(schema, _ZIP)
+
+
+def _noted(schema: pa.Schema, key: str) -> dict[str, str]:
+    found = {name: (schema.field(name).metadata or {}).get(key.encode()) for name in axes_of(schema)}
+    return {name: value.decode() for name, value in found.items() if value is not None}
+
+
+def described_alike(one: pa.Schema, other: pa.Schema) -> bool:
+    """Whether two tables say the same about their axes: which columns they are, units, scales and zipped columns.
+
+    Parameters
+    ----------
+    one, other : pyarrow.Schema
+
+    Returns
+    -------
+    bool
+    """
+    return all(_noted(one, key) == _noted(other, key) for key in ("role", _UNIT, _SCALE, _ZIP))
+
+
+def typed(table: pa.Table) -> pa.Table:
+    """Turn texts that are quantities into numbers: earlier versions stored ``"20 packets"`` as text.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+
+    Returns
+    -------
+    pyarrow.Table
+        The same rows; columns of axes whose texts are all quantities of one dimension are numbers, with their unit.
+    """
+    import pyarrow as pa
+
+    for name in axes_of(table.schema):
+        place = table.schema.get_field_index(name)
+        old = table.schema.field(place)
+        if not pa.types.is_string(old.type):
+            continue
+        texts = list(dict.fromkeys(table[name].to_pylist()))
+        found = quantity.typed(texts)
+        if found is None:
+            continue
+        number = dict(zip(texts, found.values, strict=True))
+        made = pa.array([number[text] for text in table[name].to_pylist()])
+        new = pa.field(name, made.type, metadata={**(old.metadata or {}), _UNIT: found.unit})
+        table = table.set_column(place, new, made)
+    return table
+
+
+def agreed(parts: Sequence[pa.Table]) -> list[pa.Table]:
+    """Give columns of axes one type: parts of an interrupted sweep may have texts where later ones have numbers.
+
+    Parameters
+    ----------
+    parts : sequence of pyarrow.Table
+
+    Returns
+    -------
+    list of pyarrow.Table
+        Where one part has texts, numbers of the others are texts too, with their unit.
+    """
+    import pyarrow as pa
+
+    texts = {
+        name for part in parts for name in axes_of(part.schema) if pa.types.is_string(part.schema.field(name).type)
+    }
+    made = []
+    for part in parts:
+        units = units_of(part.schema)
+        changed = part
+        for name in axes_of(part.schema):
+            place = part.schema.get_field_index(name)
+            field = part.schema.field(place)
+            if name in texts and not pa.types.is_string(field.type):
+                values = [quantity.shown(value, units.get(name)) for value in part[name].to_pylist()]
+                metadata = {"role": "axis"}
+                changed = changed.set_column(
+                    place, pa.field(name, pa.string(), metadata=metadata), pa.array(values, pa.string())
+                )
+        made.append(changed)
+    return made
 
 
 def ordered(table: pa.Table, plan: Mapping[str, Sequence[SweepRun]], layout: Layout) -> pa.Table:
