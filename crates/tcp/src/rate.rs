@@ -1,5 +1,6 @@
 //! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation).
 
+use crate::scoreboard::Scoreboard;
 use crate::segment::{Segment, flag};
 use narrows_cc::RateSample;
 use narrows_units::{Bytes, Duration, Instant};
@@ -76,12 +77,16 @@ impl RateSampler {
         self.app_limited_until > 0
     }
 
-    /// The stamp of a segment of `len` octets sent now, with `pipe` octets in flight before it; `None` if no samples
-    /// are taken.
+    /// The stamp of a segment of `len` octets sent now; `None` if no samples are taken.
+    ///
+    /// A new interval begins if nothing is outstanding, as in Linux (`tcp_rate_skb_sent`). The draft begins one if its
+    /// estimate of the data in flight is zero, which a timeout makes it; a wrong timeout would then shorten the
+    /// interval and raise the rate.
     #[inline]
-    pub(crate) fn on_sent(&mut self, pipe: u64, len: u32, now: Instant) -> Option<Stamp> {
+    pub(crate) fn on_sent(&mut self, board: &Scoreboard, len: u32, now: Instant) -> Option<Stamp> {
         let samples = self.samples.as_deref_mut()?;
-        if pipe == 0 {
+        let pipe = board.pipe();
+        if board.flight() == 0 {
             samples.first_sent_at = now;
             samples.delivered_at = now;
         }
@@ -148,5 +153,26 @@ impl Samples {
             let app_limited = segment.has(flag::APP_LIMITED);
             self.newest = Some(Newest { sent_at: segment.sent_at, end, stamp: *stamp, app_limited });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn an_interval_begins_when_nothing_is_outstanding_and_not_when_all_is_lost() {
+        let ms = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
+        let mut rate = RateSampler { samples: Some(Box::default()), ..RateSampler::default() };
+        let mut board = Scoreboard::default();
+        let stamp = rate.on_sent(&board, 1000, ms(10)).unwrap();
+        assert_eq!((stamp.first_sent_at, stamp.delivered_at), (ms(10), ms(10)), "nothing was outstanding");
+        board.push(Segment { start: 0, len: 1000, flags: 0, turn: 0, sent_at: ms(10) }, None);
+        board.mark_all_lost();
+        assert_eq!((board.pipe(), board.flight()), (0, 1000), "after a timeout");
+        let stamp = rate.on_sent(&board, 1000, ms(500)).unwrap();
+        assert_eq!((stamp.first_sent_at, stamp.delivered_at), (ms(10), ms(10)), "the interval goes on");
+        assert_eq!(stamp.tx_inflight, 1000);
     }
 }
