@@ -179,6 +179,9 @@ class Path:
     def pacing_rate(self) -> float | None:
         """Rate at which segments are paced, whoever set it, bit/s; None without pacing."""
     @property
+    def departure_s(self) -> float:
+        """Earliest time at which pacing lets the next segment leave, s; not after `now_s` if it may leave at once."""
+    @property
     def phase(self) -> str:
         """Phase of loss recovery: open, disorder, cwr, recovery or loss."""
 

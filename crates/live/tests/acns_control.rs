@@ -86,6 +86,7 @@ impl Both {
             lost: Bytes::ZERO,
             cwnd_limited: true,
             pacing_rate: None,
+            departure: Instant::ZERO,
             phase: Phase::Open,
             ecn: narrows_cc::EcnFeedback::Nothing,
             slow_start_at_equality: false,

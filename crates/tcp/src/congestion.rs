@@ -317,6 +317,7 @@ mod tests {
             lost: Bytes::ZERO,
             cwnd_limited: false,
             pacing_rate: None,
+            departure: Instant::ZERO,
             phase,
             ecn: narrows_cc::EcnFeedback::Nothing,
             slow_start_at_equality: false,

@@ -30,7 +30,8 @@
 //! |---|---|---|---|---|
 //! | STARTUP's gain | 2/ln 2 = 2.885 | 739/256 | 2.89 | Linux |
 //! | maximum of bandwidth | exact, 10 rounds | best three samples, 10 rounds | exact, 10 rounds | exact |
-//! | a round-trip time equal to the minimum | renews it | renews it | renews it | renews it |
+//! | a round-trip time equal to the minimum | renews it | renewed it until `<=` became `<` (7.2 has it) | renews it | Linux 7.2 |
+//! | data in flight at the end of a phase | now | when the next segment may leave | now | Linux |
 //! | pacing margin | none | 1 % | none | 1 % |
 //! | ACK aggregation in the window | no | yes | yes, epochs of 2^17 bytes | `ack_aggregation` |
 //! | policers | no | long-term bandwidth | no | `policer` |
@@ -38,9 +39,9 @@
 //! | ECN | ignored | ignored | ignored | ignored |
 //!
 //! # Limits
-//! * Linux compares the data in flight at the departure time of the next segment (`packets_in_net_at_edt`), because its
-//!   qdisc holds segments that count as sent. Here a segment counts as sent when it leaves, so the departure time is
-//!   now. The segments that a rising phase is about to send are counted as in Linux.
+//! * Linux compares the data in flight at the departure time of the next segment (`bbr_packets_in_net_at_edt`), and so
+//!   does this. Whole segments count: at 1 Mb/s and 100 ms, exact bytes give an RTT of 160.7 ms where Linux has 151.4
+//!   and whole segments 150.2.
 //! * Segments leave one by one at the pacing rate, unless the connection sends bursts (`tso`, on with
 //!   `stack = "linux"`). The goal of `tso_segs_goal` counts in the window in both cases.
 //! * Time is in nanoseconds. Linux uses microseconds, and milliseconds for the ten seconds and the 200 ms.
@@ -53,7 +54,9 @@
 //! # Vectors
 //! `bbr_pacing_of_the_gains`, `bbr_cwnd_targets`, `bbr_initial_pacing_without_rtt`,
 //! `bbr_startup_doubles_and_ends_after_three_flat_rounds`, `bbr_enters_the_cycle_anywhere_but_in_its_drain`,
-//! `bbr_cycle_phases_end_as_they_should`, `bbr_probe_rtt_holds_four_segments`,
+//! `bbr_cycle_phases_end_as_they_should`, `bbr_counts_what_arrives_before_the_next_departure`,
+//! `bbr_an_equal_rtt_does_not_renew_the_minimum`, `bbr_an_ack_that_delivers_nothing_leaves_the_window`,
+//! `bbr_probe_rtt_holds_four_segments`,
 //! `bbr_bandwidth_is_forgotten_after_ten_rounds`, `bbr_app_limited_samples_count_only_upwards`,
 //! `bbr_recovery_conserves_packets_for_a_round`, `bbr_timeout_grows_back_to_the_window_before`,
 //! `bbr_undo_resets_the_search_for_full_bandwidth`, `bbr_restart_after_idle_paces_at_the_bandwidth`,

@@ -77,6 +77,7 @@ impl Model {
             lost: Bytes::ZERO,
             cwnd_limited: true,
             pacing_rate: None,
+            departure: Instant::ZERO,
             phase: Phase::Open,
             ecn: narrows_cc::EcnFeedback::Accurate,
             slow_start_at_equality: false,

@@ -132,6 +132,63 @@ fn bbr_cycle_phases_end_as_they_should() {
 }
 
 #[test]
+fn bbr_counts_what_arrives_before_the_next_departure() {
+    // DRAIN ends at the product with STARTUP's bursts: 42 segments at 10 Mb/s and 40 ms. A segment takes 1.1584 ms.
+    let draining = |segments_in_flight, departure_us| {
+        let mut p = Pipe::new("bbr", &[], 40);
+        p.until(BW, |p| p.state("phase") == DRAIN);
+        p.inflight = Some(segments(segments_in_flight));
+        p.path.departure = p.path.now + Duration::from_micros(departure_us);
+        p.ack(segments(1), BW, p.path.delivered);
+        p.state("phase") == DRAIN
+    };
+    // One ACK has lowered the rate to DRAIN's: the target is 35 + 3 * 2 segments, in even numbers.
+    assert!(!draining(42, 0) && draining(43, 0), "without a wait, what is in flight decides");
+    assert!(draining(43, 1_100), "part of a segment has not arrived");
+    assert!(!draining(43, 1_200), "one segment arrives before the next leaves");
+    assert!(draining(52, 11_500) && !draining(52, 11_700), "nine, and ten");
+    assert!(!draining(42, 1_000_000), "all of it may arrive");
+    // Probing up counts the burst that leaves next, and waits until 5/4 of the product would still be in flight then.
+    let probing = |departure_us| {
+        let mut p = cruising(0.0);
+        p.inflight = Some(segments(10));
+        p.round(BW);
+        p.round(BW);
+        p.inflight = Some(segments(49));
+        p.path.departure = p.path.now + Duration::from_micros(departure_us);
+        p.ack(segments(1), BW, p.path.delivered);
+        p.state("cycle") == 0.0
+    };
+    assert!(!probing(0), "50 before the ACK and two that leave: the 52 of the target");
+    assert!(probing(1_200), "51 will be left");
+}
+
+#[test]
+fn bbr_an_equal_rtt_does_not_renew_the_minimum() {
+    // The round-trip time stays at its minimum, and yet PROBE_RTT begins ten seconds after the first sample of it.
+    let mut p = Pipe::new("bbr", &[], 40);
+    let start = p.path.now;
+    p.inflight = Some(segments(30));
+    p.until(BW, |p| p.state("phase") == PROBE_RTT);
+    let waited = p.path.now.since(start).as_secs_f64();
+    assert!(waited > 10.0 && waited < 10.1, "{waited}");
+}
+
+#[test]
+fn bbr_an_ack_that_delivers_nothing_leaves_the_window() {
+    let mut p = cruising(3.0);
+    p.event(LOSS);
+    let before = p.cwnd();
+    p.inflight = Some(segments(20));
+    p.lost = segments(1);
+    p.ack(Bytes::ZERO, BW, p.path.delivered);
+    assert_eq!(p.cwnd(), before, "recovery begins with the first ACK that delivers something");
+    p.lost = Bytes::ZERO;
+    p.ack(segments(1), BW, p.path.delivered);
+    assert_eq!(p.cwnd(), 21.0);
+}
+
+#[test]
 fn bbr_probe_rtt_holds_four_segments() {
     let mut p = cruising(2.0);
     let before = p.cwnd();

@@ -60,6 +60,7 @@ impl Pipe {
             lost: Bytes::ZERO,
             cwnd_limited: true,
             pacing_rate: None,
+            departure: Instant::ZERO,
             phase: Phase::Open,
             ecn: narrows_cc::EcnFeedback::Nothing,
             slow_start_at_equality: false,

@@ -269,6 +269,7 @@ pub fn replay_by(cc: &mut dyn CongestionControl, events: &[Event], kernel: Kerne
         lost: Bytes::ZERO,
         cwnd_limited: true,
         pacing_rate: None,
+        departure: Instant::ZERO,
         phase: Phase::Open,
         ecn: narrows_cc::EcnFeedback::Nothing,
         slow_start_at_equality: false,

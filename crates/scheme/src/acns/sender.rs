@@ -354,6 +354,7 @@ mod tests {
                 lost: Bytes::ZERO,
                 cwnd_limited: true,
                 pacing_rate: None,
+                departure: Instant::ZERO,
                 phase: Phase::Open,
                 ecn: narrows_cc::EcnFeedback::Nothing,
                 slow_start_at_equality: false,

@@ -152,6 +152,7 @@ impl Connection {
             cwnd_limited: (self.config.rate_limited != RateLimited::CwndLimited && self.grows_anyway())
                 || tx.usage.is_limited(win, self.config.slow_start_at_equality),
             pacing_rate: self.pacer.rate(win),
+            departure: self.pacer.due(),
             phase,
             ecn: self.ecn.feedback(),
             slow_start_at_equality: self.config.slow_start_at_equality,

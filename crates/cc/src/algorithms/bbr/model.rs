@@ -111,7 +111,7 @@ impl Bbr {
     pub(super) fn update_min_rtt(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
         let expired = path.now > self.min_rtt_at + MIN_RTT_LIFE;
         if let Some(rtt) = ack.rtt
-            && (self.min_rtt.is_none_or(|min| rtt <= min) || (expired && !maybe_delayed(ack, path)))
+            && (self.min_rtt.is_none_or(|min| rtt < min) || (expired && !maybe_delayed(ack, path)))
         {
             (self.min_rtt, self.min_rtt_at) = (Some(rtt), path.now);
         }

@@ -1,6 +1,7 @@
 //! What BBR derives from its model: the pacing rate, the target in flight, and the window in recovery.
 
 use super::{Bbr, HIGH_GAIN, MIN_SEGMENTS, Mode, UNIT, least_rate, recovering};
+use crate::growth::whole_segments;
 use crate::{Ack, Path, Phase, Window};
 use narrows_units::{Bytes, Duration, Rate};
 
@@ -60,10 +61,12 @@ impl Bbr {
         self.quantized(self.bdp(self.max_bw.max(), gain, path), path, win)
     }
 
-    /// Bytes in the network when the next segment leaves.
+    /// Bytes in the network when pacing lets the next segment leave (`bbr_packets_in_net_at_edt`): `inflight`, plus the
+    /// burst that leaves then while the rate probes upwards, less the whole segments that arrive until then.
     pub(super) fn in_network(&self, inflight: Bytes, path: &Path, win: &Window) -> Bytes {
         let coming = if self.pacing_gain > UNIT { Self::burst(path, win) } else { 0 };
-        inflight + path.smss * coming
+        let arriving = whole_segments(self.bw().bytes_in(path.departure.since(path.now)), path);
+        (inflight + path.smss * coming).saturating_sub(path.smss * arriving)
     }
 
     /// Sets the window in recovery and after it; `true` if it conserves packets and so is final.
@@ -84,13 +87,15 @@ impl Bbr {
         self.conserving
     }
 
+    /// Sets the window after an ACK (`bbr_set_cwnd`). One that delivers nothing changes neither it nor the phase of
+    /// recovery.
     pub(super) fn set_cwnd(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
-        if !self.recover(ack, path, win) {
+        if !ack.delivered.is_zero() && !self.recover(ack, path, win) {
             let bw = self.bw();
             let mut segments = self.bdp(bw, self.cwnd_gain, path);
             if self.full_bw_reached && self.aggregates {
                 let extra = self.aggregation.allowance(UNIT, bw);
-                segments = segments.saturating_add(crate::growth::whole_segments(extra, path));
+                segments = segments.saturating_add(whole_segments(extra, path));
             }
             let target = self.quantized(segments, path, win);
             if self.full_bw_reached {

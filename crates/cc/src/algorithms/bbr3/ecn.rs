@@ -143,6 +143,7 @@ mod tests {
             lost: Bytes::ZERO,
             cwnd_limited: true,
             pacing_rate: None,
+            departure: Instant::ZERO,
             phase: Phase::Open,
             ecn,
             slow_start_at_equality: false,
