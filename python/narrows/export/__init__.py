@@ -2,8 +2,8 @@
 
 >>> import narrows as nw
 >>> run = nw.run("dumbbell-cubic", seed=1, overrides={"duration": "12 s"})
->>> [table.name for table in nw.export.contents(run).tables]
-['flows', 'queues', 'samples-flows', 'samples-queues']
+>>> sorted(table.name for table in nw.export.contents(run).tables)
+['flows', 'flows-delay', 'queues', 'samples-flows', 'samples-queues']
 """
 
 from __future__ import annotations

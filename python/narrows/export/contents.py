@@ -98,6 +98,8 @@ class Drawing:
         Returns matplotlib's figure of a width in inches; called within `narrows.report.style.paper_style`.
     tikz : callable
         Returns the figure of a width in inches as a ``tikzpicture``.
+    svg : callable, optional
+        Returns the figure as an SVG document, where that is not matplotlib's.
     """
 
     name: str
@@ -105,6 +107,7 @@ class Drawing:
     caption: str
     draw: Callable[[float], Any]
     tikz: Callable[[float], str]
+    svg: Callable[[], str] | None = None
 
     @property
     def formats(self) -> tuple[str, ...]:

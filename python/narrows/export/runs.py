@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, get_args
 
+from narrows.base.errors import InputError
 from narrows.export import tables
 from narrows.export.columns import meanings
 from narrows.export.contents import Contents, Rows, Table
+from narrows.export.printing import printed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -33,6 +37,24 @@ TITLES: Final[dict[str, tuple[str, str]]] = {
 """Name and title of the table of each kind of metrics."""
 
 
+PRINTED: Final[dict[str, str]] = {
+    "What the flows sent, lost and delivered": "flows",
+    "Round-trip times and recovery of the TCP flows": "flows-delay",
+    "ACNS commands received by the senders": "flows-commands",
+    "NGWA options received": "flows-options",
+    "Completion times of transfers, by size": "transfer-classes",
+    "What the video players did": "playbacks",
+    "One-way delays of datagrams": "datagrams",
+    "Frames of video calls": "datagrams-frames",
+    "What the routers did to packets": "routers",
+    "Queues that packets passed": "queues",
+    "Interface queues of the 802.11 channels": "queues-802.11",
+    "Sub-queues that packets passed": "subqueues",
+    "What impairments of links did": "impairments",
+}
+"""Name of each table of a report by its title; tables of channels have the channel's name."""
+
+
 def contents(outcome: Run | Batch) -> Contents:
     """Return what runs have to export.
 
@@ -43,9 +65,45 @@ def contents(outcome: Run | Batch) -> Contents:
     Returns
     -------
     Contents
+
+    Raises
+    ------
+    InputError
+        If no run has finished.
     """
-    made = (*_metrics(outcome), *_over_time(outcome))
-    return Contents("run", outcome.scenario.name, made, figures(outcome), outcome=outcome)
+    if not outcome.runs:
+        message = "there is no finished run to export; allowed: a result with at least one run"
+        raise InputError(message)
+    return Contents("run", outcome.scenario.name, tables_of(outcome), figures(outcome), outcome=outcome)
+
+
+def tables_of(outcome: Run | Batch) -> tuple[Table, ...]:
+    """Return the tables of runs: metrics, those of the report, and samples over time.
+
+    Parameters
+    ----------
+    outcome : Run or Batch
+
+    Returns
+    -------
+    tuple of Table
+    """
+    reported = _reported(outcome)
+    made = [
+        replace(reported.pop(table.name), rows=table.rows) if table.name in reported else table
+        for table in _metrics(outcome)
+    ]
+    return (*made, *reported.values(), *_over_time(outcome))
+
+
+def _reported(outcome: Run | Batch) -> dict[str, Table]:
+    from narrows.report.write import metric_tables, order_of
+
+    made = {}
+    for table in metric_tables(outcome, order_of(outcome)):
+        name = PRINTED.get(table.title) or f"channel-{table.title.rpartition(' ')[2]}"
+        made[name] = Table(name, table.title, printed=partial(printed, table))
+    return made
 
 
 def figures(outcome: Run | Batch) -> tuple[Drawing, ...]:
@@ -59,8 +117,11 @@ def figures(outcome: Run | Batch) -> tuple[Drawing, ...]:
     -------
     tuple of Drawing
     """
-    del outcome
-    return ()
+    from narrows.export import drawings
+    from narrows.report import network, write
+
+    drawn = drawings.of_network(network.of(outcome.scenario), outcome.scenario.title)
+    return (*drawings.of_figures(write.shown(outcome)), drawn)
 
 
 def _metrics(outcome: Run | Batch) -> Iterable[Table]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from narrows import ownership
 from narrows.base.errors import InputError
-from narrows.export import directory, tables
-from narrows.export.contents import FIGURES, FORMATS
+from narrows.export import directory, latex, tables, tex
+from narrows.export.contents import FIGURES, FORMATS, TABLES
 from narrows.export.options import Options, options
 
 if TYPE_CHECKING:
@@ -128,6 +128,20 @@ def fill(contents: Contents, folder: Path, wanted: Options) -> None:
     chosen = contents.chosen_tables(wanted.tables)
     if "csv" in wanted.to:
         _csv(chosen, folder)
+    if "latex" in wanted.to:
+        for table in chosen:
+            if table.printed is not None:
+                label = tex.label("tab", contents.name, table.name)
+                text = latex.table(table.printed(), table.title, label, wanted.width_mm)
+                _place(folder, f"{table.name}{TABLES['latex']}").write_text(text, encoding="utf-8")
+    kinds = [kind for kind in wanted.to if kind in FIGURES]
+    if kinds:
+        from narrows.export import drawings
+
+        for drawing in contents.chosen_figures(wanted.figures):
+            for kind in kinds:
+                path = _place(folder, f"{drawing.name}{FIGURES[kind]}")
+                drawings.save(drawing, path, kind, wanted.width_in, wanted.dpi)
 
 
 def _csv(chosen: Iterable[Table], folder: Path) -> None:
@@ -136,7 +150,7 @@ def _csv(chosen: Iterable[Table], folder: Path) -> None:
         if table.rows is not None:
             rows = table.rows()
             schemas.append((table.name, rows.schema))
-            tables.write_csv(_place(folder, f"{table.name}.csv"), rows)
+            tables.write_csv(_place(folder, f"{table.name}{TABLES['csv']}"), rows)
     if schemas:
         tables.write_csv(folder / f"{tables.COLUMNS}.csv", tables.listed(schemas))
 

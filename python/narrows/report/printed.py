@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from narrows.report import style
-from narrows.report.values import BAND_ALPHA, limit, thin, y_limits
+from narrows.report.values import BAND_ALPHA, every, limit, thin, y_limits
 
 if TYPE_CHECKING:
     from narrows.report.values import Figure, Panel
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 20
 """Entries up to which a figure has a legend: more would leave no room for the lines. The page lists all."""
+
+SYMBOLS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "down": "v", "cross": "x"}
+"""Matplotlib's sign of each marker."""
+
+HATCHES = {"circle": "", "square": "////", "triangle": "....", "diamond": "xxxx", "down": "----", "cross": "||||"}
+"""Matplotlib's hatching of areas, by the marker of their line."""
 
 
 def to_matplotlib(figure: Figure, kind: type[Any] | None = None) -> Any:
@@ -87,12 +93,13 @@ def _draw_panel(ax: Any, panel: Panel, handles: dict[str, Any]) -> None:
             colors=[line.colour for line in panel.lines],
             alpha=0.75,
             linewidth=0,
+            edgecolor="#FFFFFF",
             step="post" if panel.lines[0].step else None,
+            hatch=[HATCHES.get(line.mark, "") for line in panel.lines],
         )
         for line, area in zip(panel.lines, drawn, strict=True):
             handles.setdefault(line.name, area)
         return
-    symbols = {"circle": "o", "diamond": "D", "square": "s"}
     for line in (thin(line, limit(len(panel.lines))) for line in panel.lines):
         if line.markers:
             error = None if line.low is None or line.high is None else [line.y - line.low, line.high - line.y]
@@ -100,7 +107,7 @@ def _draw_panel(ax: Any, panel: Panel, handles: dict[str, Any]) -> None:
                 line.x,
                 line.y,
                 yerr=error,
-                fmt=symbols.get(line.symbol, "o"),
+                fmt=SYMBOLS.get(line.symbol, "o"),
                 color=line.colour,
                 markersize=3.6,
                 elinewidth=0.8,
@@ -119,6 +126,11 @@ def _draw_panel(ax: Any, panel: Panel, handles: dict[str, Any]) -> None:
                 color=line.colour,
                 linewidth=1.0 * line.width,
                 drawstyle="steps-post" if line.step else "default",
+                marker=SYMBOLS.get(line.mark),
+                markevery=every(len(line.x), line.place),
+                markersize=3.2,
+                markerfacecolor="#FFFFFF",
+                markeredgewidth=0.8,
             )
         if line.in_legend:
             handles.setdefault(line.name, handle)

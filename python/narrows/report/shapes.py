@@ -105,14 +105,13 @@ def _ends(arc: Shape) -> tuple[tuple[float, float], tuple[float, float]]:
     return begin, end
 
 
-def matplotlib_figure(items: list[Shape], layout: Layout) -> Figure:
-    """Draw shapes as a figure as wide as both columns of a paper."""
+def matplotlib_figure(items: list[Shape], layout: Layout, width: float = style.PAGE_IN) -> Figure:
+    """Draw shapes as a figure of a width in inches, by default that of both columns of a paper."""
     from matplotlib.figure import Figure
     from matplotlib.patches import Arc, Circle, FancyBboxPatch
     from matplotlib.patheffects import withStroke
 
     x0, y0, x1, y1 = extent(items, layout)
-    width = style.PAGE_IN
     scale = width * 72 / (x1 - x0)
     figure = Figure(figsize=(width, width * (y1 - y0) / (x1 - x0)))
     ax = figure.add_axes((0, 0, 1, 1))

@@ -237,11 +237,16 @@ def to_svg(network: Network, title: str = "Topology") -> str:
     return svg(items, layout, title)
 
 
+def to_document(network: Network, title: str = "Topology") -> str:
+    """Draw the topology as an SVG document."""
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + to_svg(network, title) + "\n"
+
+
 def write_figures(network: Network, folder: Path, title: str = "Topology") -> tuple[Path, Path]:
     """Write `topology.svg` and `topology.png` (300 dpi, both columns wide) into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     drawing = folder / "topology.svg"
-    drawing.write_text('<?xml version="1.0" encoding="UTF-8"?>\n' + to_svg(network, title) + "\n", encoding="utf-8")
+    drawing.write_text(to_document(network, title), encoding="utf-8")
     png = folder / "topology.png"
     items, layout = shapes(network)
     with style.paper_style():

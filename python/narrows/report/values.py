@@ -29,6 +29,12 @@ LEAST_POINTS = 240
 #: The label of axes of simulated time.
 TIME = "Time (s)"
 
+#: Markers that stay apart in grey print, in the order in which lines get them.
+MARKS = ("circle", "square", "triangle", "diamond", "down", "cross")
+
+#: Points of a line that have a marker, about.
+MARKED = 8
+
 #: Opacity of the background of a band.
 BAND_ALPHA = 0.16
 
@@ -38,7 +44,8 @@ class Line:
     """One line of a panel.
 
     `low` and `high`, if given, are drawn as a shaded band around it. `step` draws each value until the next one.
-    `markers` draws points (with `low`..`high` as error bars) instead of a line.
+    `markers` draws points (with `low`..`high` as error bars) instead of a line. `mark`, a name of `MARKS`, is drawn at
+    some points of a line in figures for print; `place` shifts these points, so that lines do not hide each other's.
     """
 
     name: str
@@ -53,6 +60,8 @@ class Line:
     symbol: str = "circle"
     in_legend: bool = True
     width: float = 1.0
+    mark: str = ""
+    place: int = 0
 
 
 @dataclass(frozen=True)
@@ -128,6 +137,16 @@ def limit(lines: int) -> int:
     (2400, 400, 240)
     """
     return max(LEAST_POINTS, min(MAX_POINTS, ALL_POINTS // max(lines, 1)))
+
+
+def every(points: int, place: int) -> tuple[int, int]:
+    """Return the first of so many points that has a marker, and the step to the next.
+
+    >>> every(80, 0), every(80, 1), every(3, 1)
+    ((0, 10), (6, 10), (0, 1))
+    """
+    step = max(1, points // MARKED)
+    return int(place * 0.618 * step) % step, step
 
 
 def thin(line: Line, limit: int = MAX_POINTS) -> Line:

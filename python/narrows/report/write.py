@@ -71,14 +71,10 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
     folder = page.parent / "figures"
     resolved = result.scenario.resolved
     drawn = network.of(result.scenario)
-    order = {flow.name: index for index, flow in enumerate(resolved.flows)}
+    order = order_of(result)
     scheme, scheme_settings = schemes.setting_rows(resolved)
     topology.write_figures(drawn, folder, result.scenario.title)
-    controls = {flow.name: flow.cc for flow in result.runs[0].flows if flow.cc is not None}
-    drawings = figures.all_figures(result.samples, order, result.scenario.duration_s, controls)
-    # Without samples over time, a page has no figures of runs at all.
-    spread = distributions.of(result, order, network.constant_rates(resolved), figures.DRAWN_ROWS) if drawings else []
-    made = charts.draw([*transfers.figures(result.transfers), *drawings, *spread], folder)
+    made = charts.draw(shown(result), folder)
     text = render.page(
         "report.html.j2",
         title=f"{result.scenario.title} – Narrows",
@@ -110,6 +106,22 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
         limits=tables.LIMITS if all(run.conditions is None for run in result.runs) else tables.MACHINE_LIMITS,
     )
     return render.write_text(page, text)
+
+
+def order_of(result: Run | Batch) -> dict[str, int]:
+    """Return the index of each flow by name, which decides its colour."""
+    return {flow.name: index for index, flow in enumerate(result.scenario.resolved.flows)}
+
+
+def shown(result: Run | Batch) -> list[charts.Figure]:
+    """Return the figures of a report, in its order."""
+    order = order_of(result)
+    controls = {flow.name: flow.cc for flow in result.runs[0].flows if flow.cc is not None}
+    drawings = figures.all_figures(result.samples, order, result.scenario.duration_s, controls)
+    rates = network.constant_rates(result.scenario.resolved)
+    # Without samples over time, a page has no figures of runs at all.
+    spread = distributions.of(result, order, rates, figures.DRAWN_ROWS) if drawings else []
+    return [*transfers.figures(result.transfers), *drawings, *spread]
 
 
 def _loaded(source: str | PathLike[str] | Run | Batch) -> Run | Batch:
