@@ -136,16 +136,27 @@ class Outcome:
 
         return Metrics(self.runs)
 
-    def plot(self, *figures: str, path: str | PathLike[str] | None = None) -> Figure:
+    def plot(
+        self,
+        *figures: str,
+        path: str | PathLike[str] | None = None,
+        flow: str | None = None,
+        between: tuple[float, float] | None = None,
+    ) -> Figure:
         """Draw figures of a report under each other, over one axis of time.
 
         Parameters
         ----------
         *figures : str
             Names: ``throughput``, ``rtt``, ``cwnd``, ``queue`` and others that the samples give; a wrong one is
-            answered with the list. By default these four, as far as there are samples for them.
+            answered with the list. By default these four, as far as there are samples for them. ``time-sequence`` needs
+            captured packets (``narrows.run(..., pcap=DIR)``).
         path : path, optional
             File to write too; its ending gives the format (``.png``, ``.pdf``, ``.svg``).
+        flow : str, optional
+            Flow of the time-sequence graph, by default the first TCP flow.
+        between : (float, float), optional
+            Part of the time that is drawn, s; a short one shows single segments.
 
         Returns
         -------
@@ -155,7 +166,8 @@ class Outcome:
         Raises
         ------
         InputError
-            If the scenario samples nothing, there is no such figure, or the format is unknown.
+            If the scenario samples nothing, there is no such figure or flow, packets were not captured, or the format
+            is unknown.
 
         Examples
         --------
@@ -166,7 +178,7 @@ class Outcome:
         """
         from narrows.report import plot
 
-        return plot.of(self, figures, path)
+        return plot.of(self, figures, path, flow, between)
 
     def flow(self, name: str) -> FlowMetrics:
         """Metrics of a flow.

@@ -12,6 +12,8 @@ from narrows.outcome.outcome import Outcome
 from narrows.outcome.transfers import Transfers
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from narrows.metrics.datagrams import DatagramMetrics
     from narrows.metrics.impairments import ImpairmentMetrics
     from narrows.metrics.routers import RouterMetrics
@@ -61,6 +63,9 @@ class Run(Outcome):
         Which properties of the machine affected the results, and whether to trust them; see
         `narrows.outcome.conditions`. ``None`` for a simulated run: the same scenario and seed give the same results on
         any machine.
+    captures : pathlib.Path or None
+        Folder with the run's captured packets, a file per link and channel; see `narrows.packets`. ``None`` if packets
+        were not captured.
     """
 
     scenario: Scenario
@@ -82,6 +87,7 @@ class Run(Outcome):
     datagrams: tuple[DatagramMetrics, ...] = ()
     impairments: tuple[ImpairmentMetrics, ...] = ()
     conditions: Conditions | None = None
+    captures: Path | None = field(default=None, compare=False)
 
     @property
     def runs(self) -> tuple[Run, ...]:

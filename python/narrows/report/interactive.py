@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from narrows.report import style
+from narrows.report import sequence, style
 from narrows.report.values import BAND_ALPHA, MAX_POINTS, limit, y_limits
 
 if TYPE_CHECKING:
@@ -81,6 +81,8 @@ def _panel(panel: Panel, limits: tuple[float, float] | None) -> dict[str, Any]:
     }
     if panel.rule is not None:
         made["rule"] = [panel.rule, panel.rule_text]
+    if panel.flows:
+        made["flows"] = sequence.described(panel.flows)
     if panel.bands:
         made["bands"] = [
             [band.name, float(f"{band.start:.9g}"), float(f"{band.end:.9g}"), rgba(band.colour, BAND_ALPHA)]

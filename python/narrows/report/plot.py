@@ -11,7 +11,7 @@ from matplotlib.figure import Figure as MplFigure
 
 from narrows.base.errors import InputError
 from narrows.report import figures as drawn
-from narrows.report import style
+from narrows.report import sequence, style
 from narrows.report.charts import Figure, to_matplotlib
 
 if TYPE_CHECKING:
@@ -35,7 +35,13 @@ class Plot(MplFigure):
         return sink.getvalue()
 
 
-def of(outcome: Outcome, names: Sequence[str] = (), path: str | PathLike[str] | None = None) -> Plot:
+def of(
+    outcome: Outcome,
+    names: Sequence[str] = (),
+    path: str | PathLike[str] | None = None,
+    flow: str | None = None,
+    between: tuple[float, float] | None = None,
+) -> Plot:
     """Draw figures of an outcome; see `narrows.outcome.outcome.Outcome.plot`.
 
     Parameters
@@ -45,6 +51,10 @@ def of(outcome: Outcome, names: Sequence[str] = (), path: str | PathLike[str] | 
         Figures; by default `DEFAULT`.
     path : path, optional
         File to write too.
+    flow : str, optional
+        Flow of the time-sequence graph.
+    between : (float, float), optional
+        Part of the time that is drawn, s.
 
     Returns
     -------
@@ -53,24 +63,36 @@ def of(outcome: Outcome, names: Sequence[str] = (), path: str | PathLike[str] | 
     Raises
     ------
     InputError
-        If there are no samples, no such figure, or no such format.
+        If there are no samples, no such figure, flow or format, or the time is no part of the run.
     """
+    _check(outcome, between)
     order = {flow.name: index for index, flow in enumerate(outcome.scenario.resolved.flows)}
     made = drawn.all_figures(outcome.samples, order, outcome.scenario.duration_s) if outcome.runs else []
+    if sequence.NAME in names:
+        made.append(sequence.figure(outcome, flow, between))
     found = {figure.name: figure for figure in made}
     if not found:
         message = f'{outcome.scenario.name}: samples nothing to plot; allowed: sampling = "100 ms" in the scenario'
         raise InputError(message)
     unknown = [name for name in names if name not in found]
     if unknown:
-        message = f"figure is {unknown[0]!r}; allowed: {', '.join(found)}"
+        message = f"figure is {unknown[0]!r}; allowed: {', '.join([*found, sequence.NAME])}"
         raise InputError(message)
     chosen = [found[name] for name in names or DEFAULT if name in found] or made
+    if between is not None:
+        chosen = [replace(figure, x_range=between) if figure.over_time else figure for figure in chosen]
     with style.paper_style():
         plot: Plot = to_matplotlib(_joined([_apart(figure, len(order)) for figure in chosen]), Plot)
         if path is not None:
             _save(plot, Path(path))
     return plot
+
+
+def _check(outcome: Outcome, between: tuple[float, float] | None) -> None:
+    duration = outcome.scenario.duration_s
+    if between is not None and not 0 <= between[0] < between[1] <= duration:
+        message = f"between is {between}; allowed: two times from 0 to {duration:g} s, the smaller one first"
+        raise InputError(message)
 
 
 def _apart(figure: Figure, flows: int) -> Figure:
@@ -91,7 +113,10 @@ def _joined(chosen: Sequence[Figure]) -> Figure:
     first = chosen[0]
     panels = tuple(panel for figure in chosen for panel in figure.panels)
     marks = tuple(dict.fromkeys(mark for figure in chosen for mark in figure.marks))
-    return Figure("plot", "", "", first.x_label, panels, marks=marks, width_in=_WIDTH_IN, x_range=first.x_range)
+    tall = max(figure.panel_in for figure in chosen) if len(panels) == 1 else Figure.panel_in
+    return Figure(
+        "plot", "", "", first.x_label, panels, marks=marks, panel_in=tall, width_in=_WIDTH_IN, x_range=first.x_range
+    )
 
 
 def _save(plot: Plot, path: Path) -> None:

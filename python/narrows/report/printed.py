@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from narrows.report import style
+from narrows.report import printed_sequence, style
 from narrows.report.values import BAND_ALPHA, every, limit, thin, y_limits
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ def to_matplotlib(figure: Figure, kind: type[Any] | None = None) -> Any:
     handles: dict[str, Any] = {}
     for p, (panel, ax) in enumerate(zip(figure.panels, axes, strict=True)):
         _draw_panel(ax, panel, handles)
+        if panel.flows:
+            printed_sequence.draw(ax, panel, figure.x_range)
         ax.set_ylabel(panel.y_label)
         if panel.title:
             ax.set_title(panel.title, loc="left", fontweight="bold", pad=3)

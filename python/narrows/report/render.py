@@ -7,10 +7,13 @@ import os
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 from markupsafe import Markup
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _HERE = Path(__file__).resolve().parent
 _TEMPLATES = _HERE / "templates"
@@ -40,12 +43,10 @@ def script_json(value: Any) -> Markup:
 
 
 @cache
-def _scripts() -> Markup:
-    """Return the library and our drawing on top of it."""
-    texts = [
-        (_HERE / "vendor" / "uPlot.iife.min.js").read_text(encoding="utf-8"),
-        (_TEMPLATES / "charts.js").read_text(encoding="utf-8"),
-    ]
+def _scripts(*more: str) -> Markup:
+    """Return the library, and our drawing on top of it; `more` are further files of ours."""
+    files = [_HERE / "vendor" / "uPlot.iife.min.js", *(_TEMPLATES / name for name in (*more, "charts.js"))]
+    texts = [path.read_text(encoding="utf-8") for path in files]
     return Markup("\n".join(texts))  # noqa: S704 - our own files, and the library's
 
 
@@ -55,7 +56,7 @@ def _styles() -> Markup:
     return Markup("\n".join(path.read_text(encoding="utf-8") for path in texts))  # noqa: S704 - likewise
 
 
-def page(template: str | Path, **context: Any) -> str:
+def page(template: str | Path, *, scripts: Sequence[str] = (), **context: Any) -> str:
     """Render a template with the common style and scripts.
 
     Parameters
@@ -63,6 +64,8 @@ def page(template: str | Path, **context: Any) -> str:
     template : str or Path
         A template that extends `base.html.j2`: the name of one of ours, or the path of another package's, which may
         use the templates beside it.
+    scripts : sequence of str
+        Further scripts of ours that the page's figures need.
     **context
         Values for the template.
 
@@ -74,7 +77,7 @@ def page(template: str | Path, **context: Any) -> str:
     shared = {
         "css": _styles(),
         "page_js": Markup((_TEMPLATES / "page.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        "charts_js": _scripts(),
+        "charts_js": _scripts(*scripts),
     }
     more = [str(template.parent)] if isinstance(template, Path) else []
     return _environment(*more).get_template(Path(template).name).render(**shared, **context)

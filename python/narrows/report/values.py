@@ -17,6 +17,8 @@ from narrows.report import style
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from narrows.packets import FlowPackets
+
 Array = NDArray[np.float64]
 
 #: Number of points above which a line is thinned for drawing; the samples in the result keep all points.
@@ -80,6 +82,7 @@ class Panel:
 
     `stacked` draws filled lines on top of each other (counts that add up). Values above `y_top` are cut off.
     `bands` are drawn behind the lines; those of one name have one entry in the legend.
+    With `flows`, the panel is a time-sequence graph of one of them (`narrows.report.sequence`).
     """
 
     y_label: str
@@ -91,6 +94,7 @@ class Panel:
     rule: float | None = None
     rule_text: str = ""
     bands: tuple[Band, ...] = ()
+    flows: tuple[FlowPackets, ...] = ()
 
 
 @dataclass(frozen=True)

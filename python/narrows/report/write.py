@@ -20,6 +20,7 @@ from narrows.report import (
     network,
     render,
     schemes,
+    sequence,
     style,
     tables,
     topology,
@@ -74,9 +75,11 @@ def write_report(source: str | PathLike[str] | Run | Batch, out: str | PathLike[
     order = order_of(result)
     scheme, scheme_settings = schemes.setting_rows(resolved)
     topology.write_figures(drawn, folder, result.scenario.title)
-    made = charts.draw(shown(result), folder)
+    packets = sequence.figures(result)
+    made = charts.draw(shown(result, packets), folder)
     text = render.page(
         "report.html.j2",
+        scripts=["sequence.js"] if packets else [],
         title=f"{result.scenario.title} – Narrows",
         version=result.version,
         scenario_title=result.scenario.title,
@@ -113,15 +116,15 @@ def order_of(result: Run | Batch) -> dict[str, int]:
     return {flow.name: index for index, flow in enumerate(result.scenario.resolved.flows)}
 
 
-def shown(result: Run | Batch) -> list[charts.Figure]:
-    """Return the figures of a report, in its order."""
+def shown(result: Run | Batch, packets: Sequence[charts.Figure] = ()) -> list[charts.Figure]:
+    """Return the figures of a report, in its order; `packets` are those made from captures."""
     order = order_of(result)
     controls = {flow.name: flow.cc for flow in result.runs[0].flows if flow.cc is not None}
     drawings = figures.all_figures(result.samples, order, result.scenario.duration_s, controls)
     rates = network.constant_rates(result.scenario.resolved)
     # Without samples over time, a page has no figures of runs at all.
     spread = distributions.of(result, order, rates, figures.DRAWN_ROWS) if drawings else []
-    return [*transfers.figures(result.transfers), *drawings, *spread]
+    return [*transfers.figures(result.transfers), *drawings, *packets, *spread]
 
 
 def _loaded(source: str | PathLike[str] | Run | Batch) -> Run | Batch:

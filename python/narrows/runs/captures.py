@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -95,6 +96,27 @@ def of_run(folder: Path | None, index: int, runs: int) -> Path | None:
     if folder is None:
         return None
     return _made(folder if runs == 1 else folder / f"run-{index}")
+
+
+def located(made: Run, pcap: str | PathLike[str] | None, runs: int) -> Run:
+    """Return a run that knows where its captures are.
+
+    Parameters
+    ----------
+    made : Run
+    pcap : path or None
+        As for `into`, whose block has ended; captures in a directory that the caller stages will move.
+    runs : int
+        As for `of_run`.
+
+    Returns
+    -------
+    Run
+    """
+    if pcap is None or isinstance(pcap, Staged):
+        return made
+    folder = Path(pcap).absolute()
+    return replace(made, captures=folder if runs == 1 else folder / f"run-{made.index}")
 
 
 def drop_unfinished(folder: Path | None, finished: Sequence[Run], runs: int) -> None:

@@ -145,6 +145,7 @@ def run(
         captures.drop_unfinished(folder, made, runs)
     if interruption is not None:
         raise interruption
+    made = [captures.located(one, pcap, runs) for one in made]
     return made[0] if runs == 1 else Batch(scenario=parsed, seed=chosen, runs=tuple(made))
 
 

@@ -7,7 +7,7 @@ number of jobs nor which run finishes first changes the number of runs.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final
 
 from narrows.base.errors import InputError, Interrupted
@@ -185,7 +185,7 @@ def run_until(
         captures.drop_unfinished(folder, made.runs, wanted.most)
     if interruption is not None:
         raise interruption
-    return made
+    return replace(made, runs=tuple(captures.located(one, pcap, wanted.most) for one in made.runs))
 
 
 class _Search:

@@ -192,6 +192,7 @@ def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch
             ),
             samples=everything if alone else everything.of_run(index),
             conditions=row.get("conditions"),
+            captures=_captures(root, index),
         )
 
     if details is None:
@@ -203,6 +204,13 @@ def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch
         runs=tuple(revive(row, alone=False) for row in details),
         until=None if until is None else Reached.from_dict(until),
     )
+
+
+def _captures(root: Path, index: int) -> Path | None:
+    """Return the folder with a run's captures: one of its own if there are several runs."""
+    folder = (root / PCAP).absolute()
+    own = folder / f"run-{index}"
+    return next((one for one in (own, folder) if one.is_dir()), None)
 
 
 def _known(row: dict[str, Any], scenario: Scenario) -> None:

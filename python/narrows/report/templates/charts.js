@@ -15,6 +15,13 @@
     const digits = value === 0 ? 0 : Math.max(0, 3 - Math.floor(Math.log10(Math.abs(value))));
     return value.toLocaleString("en", { maximumFractionDigits: Math.min(digits, 9) });
   };
+  // Numbers of an axis, with as many decimals as tell them apart.
+  const scale = (places) => {
+    const step = Math.abs(places[1] - places[0]);
+    const digits = step > 0 ? Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)) : 0;
+    const more = digits < 9 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6 ? 1 : 0;
+    return (place) => (places.length < 2 ? written(place) : place.toLocaleString("en", { maximumFractionDigits: digits + more }));
+  };
   const unit = (label) => (/\(([^)]*)\)\s*$/.exec(label) || ["", ""])[1];
   const titled = (label) => label.replace(/\s*\([^)]*\)\s*$/, "");
   const MOST_ROWS = 12; // lines that a tip lists; 12 fit beside the smallest panel
@@ -48,6 +55,11 @@
         fill: panel.stacked ? mixed(line.colour) : undefined,
       }, common));
     });
+    // The packets' own numbers give the axis its range; sequence.js draws them.
+    if (panel.flows) {
+      data.push(panel.x.map(() => 0));
+      list.push({ width: 0, paths: () => null, points: { show: false } });
+    }
     return { data, list, bands };
   }
 
@@ -152,10 +164,10 @@
       x.values = (u, places) => (last ? places.map((i) => figure.ticks[i]) : places.map(() => ""));
       x.size = last ? 30 + 14 * Math.max(0, ...figure.ticks.map((tick) => tick.split("\n").length - 1)) : 8;
     } else {
-      x.values = (u, places) => places.map((place) => (last && place !== null ? written(place) : ""));
+      x.values = (u, places) => places.map((place) => (last && place !== null ? (figure.x_log ? written : scale(places))(place) : ""));
     }
     const y = Object.assign({}, common, {
-      grid: { stroke: () => css("--rule"), width: 1 }, size: 64, label: panel.y_label, labelSize: 20, labelFont: common.font,
+      grid: { stroke: () => css("--rule"), width: 1 }, size: panel.flows ? 92 : 64, label: panel.y_label, labelSize: 20, labelFont: common.font,
       values: (u, places) => places.map(written), border: { show: true, stroke: () => css("--line"), width: 1 },
     });
     return [x, y];
@@ -180,11 +192,12 @@
     if (panel.title) box.append(element("b", "panel-title", panel.title));
     place.append(box);
     const range = () => (figure.over_time && stretch) || file.range || file.whole;
+    const sequence = panel.flows ? drawSequence(panel, { css, hidden, span: range }) : null;
     const options = {
       width: place.clientWidth || 640, height: figure.height + (last ? 50 : 8), series: list, bands: bands, legend: { show: false },
       scales: {
         x: { time: false, distr: figure.x_log ? 3 : 1, range: range },
-        y: { range: (u, low, high) => panel.y_range || [Math.min(0, low || 0), high || 1] },
+        y: { range: (u, low, high) => (sequence ? sequence.range() : panel.y_range || [Math.min(0, low || 0), high || 1]) },
       },
       axes: axes(figure, panel, last),
       cursor: {
@@ -194,8 +207,8 @@
         sync: figure.over_time ? { key: "time", scales: ["x", null], setSeries: false } : undefined,
       },
       hooks: {
-        drawClear: [under(figure, panel)], draw: [over(figure, panel, index === 0)],
-        setCursor: [(u) => told(u, figure, panel, box)],
+        drawClear: [under(figure, panel)], draw: sequence ? [sequence.draw] : [over(figure, panel, index === 0)],
+        setCursor: [(u) => (sequence ? pointed(u, sequence, box) : told(u, figure, panel, box))],
         setSelect: [(u) => {
           if (u.select.width < 4) return;
           show(figure, file, [u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x")]);
@@ -205,11 +218,53 @@
       padding: [8, 10, 0, 0],
     };
     const plot = new uPlot(options, data, box);
+    if (sequence) flows(box, plot, panel, sequence);
     plot.over.addEventListener("dblclick", () => show(figure, file, null));
     plot.over.addEventListener("mouseleave", () => { tip.hidden = true; });
     box.addEventListener("keydown", (event) => keyed(event, plot, figure, panel, file));
     box.addEventListener("blur", () => { tip.hidden = true; });
     return { plot, box };
+  }
+
+  // Shows the packets of one flow, which is chosen above the panel if there are several.
+  function flows(box, plot, panel, sequence) {
+    const note = element("p", "flow-note");
+    const shown = async (place) => {
+      await sequence.choose(place);
+      note.textContent = panel.flows[place].note;
+      plot.setData(series(panel).data);
+    };
+    box.after(note);
+    if (panel.flows.length > 1) {
+      const label = element("label", "flow-choice", "Flow ");
+      const choice = element("select");
+      panel.flows.forEach((flow, place) => choice.append(new Option(flow.name, place)));
+      choice.addEventListener("change", () => shown(Number(choice.value)));
+      label.append(choice);
+      box.before(label);
+    }
+    shown(0);
+  }
+
+  // The tip of a time-sequence graph: the segment at the pointer, and the ACK before it.
+  function pointed(u, sequence, box) {
+    const hovered = box.matches(":hover");
+    if (!hovered && document.activeElement !== box) return;
+    const found = u.cursor.left < 0 ? null : sequence.told(u, !hovered);
+    tip.hidden = !found;
+    if (!found) return;
+    const table = element("table");
+    for (const [name, value] of found.rows) {
+      const row = element("tr");
+      const cell = element("td");
+      const key = element("span", "swatch");
+      key.style.background = sequence.colour[name];
+      cell.append(key, name);
+      row.append(cell, element("td", "", value));
+      table.append(row);
+    }
+    tip.replaceChildren(element("div", "tip-x", found.title), table);
+    beside(u);
   }
 
   function described(panel) {
@@ -247,10 +302,15 @@
     tip.append(table);
     if (rows.length > MOST_ROWS) tip.append(element("div", "pm", `and ${rows.length - MOST_ROWS} more`));
     tip.hidden = false;
+    beside(u);
+  }
+
+  // Places the tip beside the pointer.
+  function beside(u) {
     const at = u.over.getBoundingClientRect();
     const left = at.left + u.cursor.left + 14;
-    const beside = left + tip.offsetWidth > innerWidth - 8 ? at.left + u.cursor.left - tip.offsetWidth - 14 : left;
-    tip.style.left = `${Math.max(4, beside) + scrollX}px`;
+    const other = left + tip.offsetWidth > innerWidth - 8 ? at.left + u.cursor.left - tip.offsetWidth - 14 : left;
+    tip.style.left = `${Math.max(4, other) + scrollX}px`;
     tip.style.top = `${Math.max(4, Math.min(at.top + 8, innerHeight - tip.offsetHeight - 8)) + scrollY}px`;
   }
 
