@@ -3,8 +3,9 @@
     python tools/documents.py            # checks; exits with 1 and the differences if one is out of date
     python tools/documents.py --write    # writes them again
 
-A block is marked by the line ``MARK`` directly before it. Its first line is the command, the others are its output. A
-line ``..`` stands for any number of lines. In lines of times and sizes (`MACHINE`) figures may differ.
+A block is marked by the line ``MARK`` directly before it. Its first line is the command, the others are its output.
+Several lines that begin with ``$`` are run in this order, and the output is that of all. A line ``..`` stands for any
+number of lines. In lines of times and sizes (`MACHINE`) figures may differ.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ MACHINE: Final = re.compile(r"^(disk|time|data set): |processor time| runs in | 
 
 ELIDED: Final = ".."
 
-_BLOCK: Final = re.compile(re.escape(MARK) + r"\n```console\n\$ (?P<command>[^\n]+)\n(?P<output>.*?)```", re.DOTALL)
+_BLOCK: Final = re.compile(
+    re.escape(MARK) + r"\n```console\n\$ (?P<command>[^\n]+(?:\n\$ [^\n]+)*)\n(?P<output>.*?)```", re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -64,29 +67,39 @@ def documents() -> list[Path]:
 
 
 def run(command: str) -> tuple[str, ...]:
-    """Run a `narrows` command; its results go into a temporary folder that is deleted."""
+    """Run `narrows` commands, one a line; their results go into a temporary folder that is deleted."""
+    said = ""
     with tempfile.TemporaryDirectory() as folder:
-        words = shlex.split(command)
-        if words[0] != "narrows":
-            message = f"{command}: is no command of ours"
-            raise ValueError(message)
-        written = words[words.index("-o") + 1] if "-o" in words else None
-        words = [f"{folder}/out" if word == written else word for word in words]
-        done = subprocess.run(
-            [sys.executable, "-c", "from narrows.cli import main; main()", *words[1:]],
-            cwd=ROOT,
-            env=os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=True,
-        )
-        said = done.stdout if written is None else done.stdout.replace(f"{folder}/out", written)
+        written: dict[str, str] = {}
+        for one in command.split("\n$ "):
+            words = shlex.split(one)
+            if words[0] != "narrows":
+                message = f"{one}: is no command of ours"
+                raise ValueError(message)
+            if "-o" in words:
+                named = words[words.index("-o") + 1]
+                written[named] = f"{folder}/{named}"
+            said += _said([written.get(word, word) for word in words[1:]])
+        for named, real in written.items():
+            said = said.replace(real, named)
     lines = [line.rstrip() for line in said.splitlines()]
     hidden = ("wrote ", "narrows report ")
     # A slow machine gets a forecast on standard error, and reports of progress.
     slow = re.compile(r".*: takes about .*|[\d,]+ of [\d,]+ runs, .* left")
     return tuple(line for line in lines if not line.startswith(hidden) and not slow.fullmatch(line))
+
+
+def _said(arguments: list[str]) -> str:
+    """Run one command, and return what it prints."""
+    return subprocess.run(
+        [sys.executable, "-c", "from narrows.cli import main; main()", *arguments],
+        cwd=ROOT,
+        env=os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=True,
+    ).stdout
 
 
 def shortened(output: tuple[str, ...], like: tuple[str, ...]) -> tuple[str, ...]:

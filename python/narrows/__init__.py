@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from narrows.runs.simulated import Batch, Run, Task, run, run_all
     from narrows.runs.until import run_until
     from narrows.store.results import load
+    from narrows.studies.contrast import Contrast, compare
     from narrows.studies.reproduction import reproduce
 
 _HOME = {
     "Batch": "narrows.runs.simulated",
+    "Contrast": "narrows.studies.contrast",
     "InputError": "narrows.base.errors",
     "Interrupted": "narrows.base.errors",
     "LiveError": "narrows.base.errors",
@@ -48,6 +50,7 @@ _HOME = {
     "ScenarioError": "narrows.base.errors",
     "SweepError": "narrows.base.errors",
     "Task": "narrows.runs.simulated",
+    "compare": "narrows.studies.contrast",
     "congestion_control": "narrows.model.own",
     "list_algorithms": "narrows.model.catalogue",
     "load": "narrows.store.results",
@@ -62,6 +65,7 @@ _MODULES = ("comparison", "contest", "export", "stats", "sweep")
 
 __all__ = [
     "Batch",
+    "Contrast",
     "InputError",
     "Interrupted",
     "LiveError",
@@ -74,6 +78,7 @@ __all__ = [
     "ScenarioError",
     "SweepError",
     "Task",
+    "compare",
     "comparison",
     "congestion_control",
     "contest",

@@ -77,3 +77,21 @@ def evaluated(page: Path, script: str, *, width: int = 1280, height: int = 800, 
     result = json.loads(unescape(found[1]))
     assert not result["errors"], result["errors"]
     return result["value"]
+
+
+def serious(page: Path) -> list[Any]:
+    """Return the serious and critical findings of axe-core on a page, or skip the test without it."""
+    axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
+    from importlib.resources import files
+
+    library = next(path for path in files(axe).iterdir() if path.name.startswith("axe") and path.name.endswith(".js"))
+    found = evaluated(
+        page,
+        """
+        const result = await axe.run();
+        const places = (one) => one.nodes.slice(0, 3).map((node) => node.html.slice(0, 200));
+        return result.violations.map((one) => [one.impact, one.id, places(one)]);
+        """,
+        libraries=(library.read_text(encoding="utf-8"),),
+    )
+    return [one for one in found if one[0] in {"serious", "critical"}]

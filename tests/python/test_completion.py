@@ -103,3 +103,11 @@ def test_a_completion_is_fast() -> None:
         bash(line)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < LIMIT_S
+
+
+def test_results_are_completed_before_other_folders(tmp_path: Path) -> None:
+    for name in ("alone", "made", "other"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "made" / "summary.json").write_text("{}")
+    assert bash("narrows compare ", tmp_path) == ["made", "alone/", "other/"]
+    assert bash("narrows compare made m", tmp_path) == ["made"]

@@ -147,6 +147,25 @@ def export_formats(incomplete: str) -> Words:
     return _listed(incomplete, ((name, "figures" if name in FIGURES else "tables") for name in FORMATS))
 
 
+def results(incomplete: str) -> Words:
+    """Return folders of this directory: those with results first.
+
+    Parameters
+    ----------
+    incomplete : str
+
+    Returns
+    -------
+    list of tuple
+        Nothing below a folder: shells then complete files.
+    """
+    found = [] if "/" in incomplete else [name for name, what in _files(incomplete) if what == "folder"]
+    held = [
+        name for name in found if any((Path(name) / file).is_file() for file in ("summary.json", "comparison.json"))
+    ]
+    return [(name.rstrip("/"), "results") for name in held] + [(name, "folder") for name in found if name not in held]
+
+
 def _catalogue(kind: str) -> Words:
     import json
 

@@ -96,6 +96,9 @@ VERBS: Final = (
         "compare.",
     ),
     Verb("verify", "Run the bundled scenarios, and compare their digests with those listed for this version."),
+    Verb(
+        "compare", "Compare two or more results with the first: every metric, its difference, and an interval of that."
+    ),
     Verb("report", "Write one page of results that works offline, with its figures as PNG and SVG beside it."),
     Verb(
         "export",

@@ -97,7 +97,7 @@ def round_trip_times(frame: pd.DataFrame, order: Mapping[str, int]) -> Figure | 
         return None
     axis = distribution(np.concatenate(list(times.values())))[0] if len(times) > 1 else None
     shown = tuple(_line(name, *_shares(values, axis), order.get(name, 0)) for name, values in times.items())
-    span, told = _span(shown)
+    ends, told = span(shown)
     return Figure(
         "rtt-distribution",
         "Distribution of round-trip times",
@@ -105,7 +105,7 @@ def round_trip_times(frame: pd.DataFrame, order: Mapping[str, int]) -> Figure | 
         f"long it lasted.{told}",
         "RTT (ms)",
         (Panel("Share of samples", shown),),
-        x_range=span,
+        x_range=ends,
     )
 
 
@@ -125,7 +125,7 @@ def queueing_delays(frame: pd.DataFrame, rates_bps: Mapping[str, float]) -> Figu
         _line(name.replace("->", " → "), *distribution(delays[name]), index)
         for index, name in enumerate(sorted(busy[:MOST_QUEUES]))
     )
-    span, told = _span(lines)
+    ends, told = span(lines)
     return Figure(
         "queue-distribution",
         "Distribution of queueing delay",
@@ -133,7 +133,7 @@ def queueing_delays(frame: pd.DataFrame, rates_bps: Mapping[str, float]) -> Figu
         f"discipline of several sub-queues a packet may wait for less or more.{told}",
         "Queueing delay (ms)",
         (Panel("Share of samples", lines),),
-        x_range=span,
+        x_range=ends,
     )
 
 
@@ -167,8 +167,18 @@ def delay_throughput(runs: Sequence[Run], order: Mapping[str, int]) -> Figure | 
     )
 
 
-def _span(lines: Sequence[Line]) -> tuple[tuple[float, float], str]:
-    """Return the ends of the axis, and words on a tail that lies beyond: a few long delays would flatten the rest."""
+def span(lines: Sequence[Line]) -> tuple[tuple[float, float], str]:
+    """Return the ends of the axis, and words on a tail that lies beyond: a few long delays would flatten the rest.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+        Distributions in ms, at least one.
+
+    Returns
+    -------
+    ((float, float), str)
+    """
     low = min(float(line.x[0]) for line in lines)
     most = max(float(line.x[-1]) for line in lines)
     high = max(float(line.x[np.searchsorted(line.y, MOST_SHOWN).clip(max=line.x.size - 1)]) for line in lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -305,14 +306,25 @@ def cell(estimate: Estimate, column: Column) -> Cell:
     return Cell(value, spread)
 
 
+def with_sign(cell: Cell, mean: float) -> Cell:
+    """Return the cell of a difference with its sign.
+
+    >>> with_sign(Cell("0.5", "0.1"), 0.5), with_sign(Cell("−3"), -3), with_sign(Cell("0"), 0)
+    (Cell(value='+0.5', spread='0.1'), Cell(value='−3', spread=''), Cell(value='0', spread=''))
+    """
+    if math.isnan(mean):
+        return Cell("–")
+    size = cell.value.lstrip("-−")
+    sign = "" if not size.strip("0.,") else "+" if mean > 0 else "−"
+    return Cell(f"{sign}{size}", cell.spread)
+
+
 def with_spread(mean: float, half: float) -> tuple[str, str]:
     """Write mean and half width with as many decimals as two digits of the half width need.
 
     >>> with_spread(0.80412, 0.0213), with_spread(377.2, 4.9), with_spread(12345.6, 1234.0)
     (('0.804', '0.021'), ('377.2', '4.9'), ('12,346', '1,234'))
     """
-    import math
-
     decimals = max(0, min(4, 1 - math.floor(math.log10(half)))) if half > 0 else 2
     return f"{mean:,.{decimals}f}".replace("-", "−"), f"{half:,.{decimals}f}"
 

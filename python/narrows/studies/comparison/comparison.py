@@ -90,8 +90,8 @@ class Compared:
         """Both arms, the difference and the difference in per cent, formatted, each with half of its interval."""
         scale, made = self.measure.scale, self.difference
         return (
-            _text(self.first, scale),
-            _text(self.second, scale),
+            interval_text(self.first, scale),
+            interval_text(self.second, scale),
             signed_text(made.difference, scale),
             signed_text(made.percent),
         )
@@ -333,12 +333,24 @@ def signed_text(estimate: Estimate, scale: float = 1.0) -> str:
     """
     value = estimate.mean * scale
     if math.isnan(value) or not value:
-        return _text(estimate, scale)
+        return interval_text(estimate, scale)
     text = f"{value:+,.{decimals(value)}f}"
     return f"{text if text.strip('+-0.') else '0'} {_spread(estimate, scale)}".rstrip()
 
 
-def _text(estimate: Estimate, scale: float) -> str:
+def interval_text(estimate: Estimate, scale: float = 1.0) -> str:
+    """Format an estimate with half of its interval.
+
+    Parameters
+    ----------
+    estimate : Estimate
+    scale : float
+        Factor from the estimate's unit to the unit shown.
+
+    Returns
+    -------
+    str
+    """
     return f"{number(estimate.mean * scale)} {_spread(estimate, scale)}".rstrip()
 
 

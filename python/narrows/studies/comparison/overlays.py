@@ -1,7 +1,8 @@
-"""Figures of two outcomes drawn over each other: windows, throughput, round-trip times and queues over time."""
+"""Figures of outcomes drawn over each other: windows, throughput, round-trip times and queues over time."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,7 +12,7 @@ from narrows.report import series, style
 from narrows.report.charts import Figure, Line, Panel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
 
@@ -42,44 +43,79 @@ def all_figures(made: Comparison, queues: Sequence[str]) -> list[Figure]:
     list of Figure
         Empty if nothing was sampled.
     """
-    flows = [arm.outcome.samples.frame("flow") for arm in made.arms]
-    waiting = [arm.outcome.samples.frame("queue") for arm in made.arms]
-    edges = series.bins(made.scenario.duration_s, series.bin_width(made.scenario.duration_s))
+    samples = [Sampled(arm, arm.outcome.samples.frame("flow"), arm.outcome.samples.frame("queue")) for arm in made.arms]
+    return over_time(samples, {flow.name: flow.cc is not None for flow in made.flows}, queues, made.scenario.duration_s)
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """An arm with its samples of flows and of queues."""
+
+    arm: Arm
+    flows: pd.DataFrame
+    queues: pd.DataFrame
+
+
+def over_time(
+    samples: Sequence[Sampled], flows: Mapping[str, bool], queues: Sequence[str], duration_s: float
+) -> list[Figure]:
+    """Return windows, throughput, round-trip times and queues of several arms over each other.
+
+    Parameters
+    ----------
+    samples : sequence of Sampled
+        The arms; their place decides their colour.
+    flows : mapping
+        Names of flows to draw, and whether each has a window.
+    queues : sequence of str
+        Names of queues to draw.
+    duration_s : float
+        Length of the time axis, s.
+
+    Returns
+    -------
+    list of Figure
+        Those for which an arm has samples.
+    """
+    arms = [one.arm for one in samples]
+    sampled, waiting = [one.flows for one in samples], [one.queues for one in samples]
+    edges = series.bins(duration_s, series.bin_width(duration_s))
     if edges.size < 2:
         return []
     width = style.duration(float(edges[1] - edges[0]))
-    # Use the same column for both arms, so that not only one is smoothed.
-    rtt = "rtt_ns" if all(series.rtt_column(frame) == "rtt_ns" for frame in flows) else "srtt_ns"
-    names = [flow.name for flow in made.flows]
-    windowed = [flow.name for flow in made.flows if flow.cc is not None]
-    first = " Of several runs the first is drawn: a mean of windows over runs would show no sawtooth."
-    several = any(len(arm.outcome.runs) > 1 for arm in made.arms)
+    # Use the same column for all arms, so that not only one is smoothed.
+    rtt = "rtt_ns" if all(series.rtt_column(frame) == "rtt_ns" for frame in sampled) else "srtt_ns"
+    windowed = [name for name, has_window in flows.items() if has_window]
+    several = any(len(arm.outcome.runs) > 1 for arm in arms)
+    first = (
+        " Of several runs the first is drawn: a mean of windows over runs would show no sawtooth." if several else ""
+    )
     spread = " Lines are means over the runs, bands hold the middle 95 % of them." if several else ""
     drawn = [
         _figure(
-            made,
+            duration_s,
             ("cwnd", "Congestion window over time", "cwnd (kB)"),
-            f"cwnd of each sender as sampled.{first if several else ''}",
-            _panels(made.arms, flows, windowed, _window, step=True),
+            f"cwnd of each sender as sampled.{first}",
+            _panels(arms, sampled, windowed, _window, step=True),
         ),
         _figure(
-            made,
+            duration_s,
             ("throughput", "Throughput over time", "Throughput (Mb/s)"),
             f"IP bytes that arrived at the receiving host, in bins of {width}.{spread}",
-            _panels(made.arms, flows, names, lambda runs: series.rate_series(runs, "arrived_bytes", edges)),
+            _panels(arms, sampled, list(flows), lambda runs: series.rate_series(runs, "arrived_bytes", edges)),
         ),
         _figure(
-            made,
+            duration_s,
             ("rtt", "Round-trip time over time", "RTT (ms)"),
             f"{_rtt_words(rtt)} at each sampling time, mean over bins of {width}.{spread}",
-            _panels(made.arms, flows, windowed, lambda runs: series.mean_series(runs, rtt, edges, 1e-6)),
+            _panels(arms, sampled, windowed, lambda runs: series.mean_series(runs, rtt, edges, 1e-6)),
             from_zero=False,
         ),
         _figure(
-            made,
+            duration_s,
             ("queue", "Queues over time", "Waiting (packets)"),
             f"Waiting packets as sampled.{' Of several runs the first is drawn.' if several else ''}",
-            _panels(made.arms, waiting, list(queues), lambda runs: series.raw_series(runs[0], "packets"), step=True),
+            _panels(arms, waiting, list(queues), lambda runs: series.raw_series(runs[0], "packets"), step=True),
         ),
     ]
     return [figure for figure in drawn if figure is not None]
@@ -104,17 +140,28 @@ def _panels(
     panels = []
     for name in names:
         lines = []
-        for arm, part, colour in zip(arms, parts, COLOURS, strict=True):
+        for place, (arm, part) in enumerate(zip(arms, parts, strict=True)):
             data = draw(part[name]) if name in part else None
             if data is not None and np.isfinite(data.y).any():
-                lines.append(Line(arm.label, data.x, data.y, colour, low=data.low, high=data.high, step=step))
+                lines.append(
+                    Line(
+                        arm.label,
+                        data.x,
+                        data.y,
+                        style.colour(place),
+                        place // len(style.OKABE_ITO),
+                        low=data.low,
+                        high=data.high,
+                        step=step,
+                    )
+                )
         if lines:
             panels.append((name, tuple(lines)))
     return panels
 
 
 def _figure(
-    made: Comparison,
+    duration_s: float,
     words: tuple[str, str, str],
     caption: str,
     panels: Sequence[tuple[str, tuple[Line, ...]]],
@@ -137,5 +184,5 @@ def _figure(
             for subject, lines in shown
         ),
         panel_in=1.9 if len(shown) == 1 else 1.4,
-        x_range=(0.0, made.scenario.duration_s),
+        x_range=(0.0, duration_s),
     )

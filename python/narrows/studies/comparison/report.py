@@ -159,19 +159,11 @@ def _row(one: Compared) -> Row:
         (
             tables.cell(one.first, column),
             tables.cell(one.second, column),
-            _with_sign(tables.cell(made.difference, column), made.difference.mean),
-            _with_sign(tables.cell(made.percent, tables.Column("", "", "%")), made.percent.mean),
+            tables.with_sign(tables.cell(made.difference, column), made.difference.mean),
+            tables.with_sign(tables.cell(made.percent, tables.Column("", "", "%")), made.percent.mean),
         ),
         apart=made.difference.low > 0 or made.difference.high < 0,
     )
-
-
-def _with_sign(cell: tables.Cell, mean: float) -> tables.Cell:
-    if math.isnan(mean):
-        return tables.Cell("–")
-    size = cell.value.lstrip("-−")
-    sign = "" if not size.strip("0.,") else "+" if mean > 0 else "−"
-    return tables.Cell(f"{sign}{size}", cell.spread)
 
 
 def _conditions(made: Comparison) -> list[tuple[str, list[tuple[str, str]]]]:
