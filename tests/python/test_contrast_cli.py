@@ -264,3 +264,33 @@ def test_the_page_does_not_scroll_sideways(page: Path, width: int) -> None:
 
 def test_axe_finds_nothing_serious_on_the_page(page: Path) -> None:
     assert browser.serious(page) == []
+
+
+def test_a_table_with_many_objects_shows_whole_objects_at_a_time(tmp_path: Path) -> None:
+    browser.needed()
+    flows = "".join(f'[[flows]]\nname = "f{i:02d}"\nfrom = "s{i + 1}"\nto = "d{i + 1}"\n' for i in range(20))
+    text = (
+        'duration = "2 s"\nstart_jitter = "50 ms"\n[topology]\nkind = "dumbbell"\npairs = 20\n'
+        'bottleneck = { rate = "20 Mb/s", delay = "5 ms" }\naccess = { rate = "1 Gb/s", delay = "1 ms" }\n'
+    )
+    scenario = nw.Scenario.from_text(text + flows)
+    results = [nw.run(scenario, runs=2, overrides={"tcp.cc": control}) for control in ("cubic", "bbr")]
+    page = nw.compare(*results).report(tmp_path / "page")
+    shown, total, found = browser.evaluated(
+        page,
+        """
+        const pager = document.querySelector('#differences .pager');
+        const table = pager.nextElementSibling.querySelector('table');
+        const seen = () => [...table.tBodies].filter((body) => !body.rows[0].classList.contains('paged'));
+        const whole = (body) => [...body.rows].every((row) => !row.classList.contains('paged'));
+        const first = seen();
+        const find = pager.querySelector('input');
+        find.value = 'f17';
+        find.dispatchEvent(new Event('input'));
+        return [first.length, table.tBodies.length, seen().map((body) => [body.rows[0].textContent, whole(body)])];
+        """,
+    )
+    assert (shown, total) == (6, 22)
+    assert len(found) == 1
+    assert found[0][0].startswith("f17")
+    assert found[0][1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -148,3 +150,50 @@ def test_no_page_scrolls_sideways(page: Path, width: int) -> None:
 
 def test_no_serious_finding_of_axe(page: Path) -> None:
     assert browser.serious(page) == []
+
+
+def test_the_numbers_behind_a_figure_are_a_table_and_a_file(page: Path) -> None:
+    seen: dict[str, Any] = browser.evaluated(
+        page,
+        """
+        const figure = document.getElementById('fig-throughput');
+        const drawn = JSON.parse(document.getElementById('plot-throughput-data').textContent).panels[0];
+        const box = figure.querySelector('details.data');
+        const before = box.querySelectorAll('table').length;
+        box.open = true;
+        await new Promise((done) => setTimeout(done, 100));
+        const made = [];
+        URL.createObjectURL = (blob) => { made.push(blob); return 'data:,'; };
+        box.querySelector('button').click();
+        const rows = [...box.querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent));
+        const heads = [...box.querySelectorAll('thead th')].map((cell) => cell.textContent);
+        return {
+          before, rows, heads, csv: await made[0].text(), points: drawn.x.length,
+          known: drawn.lines.map((line) => line.y.filter((y) => y !== null).length),
+          names: drawn.lines.map((line) => line.name), caption: box.querySelector('caption').textContent,
+        };
+        """,
+    )
+    assert seen["before"] == 0
+    assert seen["heads"][:4] == ["Time (s)", "first", "low", "high"]
+    assert 50 < len(seen["rows"]) <= 200
+    lines = list(csv.DictReader(io.StringIO(seen["csv"])))
+    assert [sum(line["line"] == name for line in lines) for name in seen["names"]] == seen["known"]
+    assert lines[0]["quantity"] == "Throughput (Mb/s)"
+    assert float(lines[0]["low"]) <= float(lines[0]["value"]) <= float(lines[0]["high"])
+
+
+def test_a_long_table_of_data_says_that_it_is_thinned(page: Path) -> None:
+    told, rows, points = browser.evaluated(
+        page,
+        """
+        const box = document.querySelector('#fig-cwnd details.data');
+        box.open = true;
+        await new Promise((done) => setTimeout(done, 100));
+        const panel = JSON.parse(document.getElementById('plot-cwnd-data').textContent).panels[0];
+        return [box.querySelector('caption').textContent, box.querySelector('tbody').rows.length, panel.x.length];
+        """,
+    )
+    assert rows <= 200 < points
+    assert "1 in " in told
+    assert "the file has all" in told

@@ -473,12 +473,97 @@
     charts.push({ place, figure: { over_time: false, panels: [] }, file: {}, panels: [{ plot, box: strip }] });
   }
 
+  // The numbers behind a figure: a table that is made when it is opened, and a file with every point that is drawn.
+  const MOST_DATA_ROWS = 200;
+  function data(place, figure) {
+    const box = element("details", "data noprint");
+    const summary = element("summary", "", "Data");
+    summary.setAttribute("aria-label", `Data: ${place.getAttribute("aria-label")}`);
+    box.append(summary);
+    box.addEventListener("toggle", () => { if (box.open && box.children.length === 1) fill(box, place, figure); });
+    place.after(box);
+  }
+
+  function fill(box, place, figure) {
+    const tools = element("p");
+    const save = element("button", "", "Download as CSV");
+    save.type = "button";
+    save.addEventListener("click", () => {
+      const link = element("a");
+      link.href = URL.createObjectURL(new Blob([csv(figure)], { type: "text/csv" }));
+      link.download = `${place.id.replace(/^plot-/, "")}.csv`;
+      link.click();
+      URL.revokeObjectURL(link.href);
+    });
+    tools.append(save);
+    box.append(tools);
+    figure.panels.forEach((panel) => box.append(table(figure, panel)));
+  }
+
+  const at = (figure, panel, i) => (figure.ticks.length ? figure.ticks[panel.x[i]] ?? panel.x[i] : panel.x[i]);
+
+  // The value of a line itself: stacked lines are kept as sums from the bottom, the topmost first.
+  function value(panel, line, i) {
+    const y = line.y[i];
+    if (y === null || !panel.stacked) return y;
+    const below = panel.lines[panel.lines.indexOf(line) + 1];
+    return y - (below ? below.y[i] : 0);
+  }
+
+  function table(figure, panel) {
+    const lines = panel.lines;
+    const filled = panel.x.map((_, i) => i).filter((i) => lines.some((line) => line.y[i] !== null));
+    const step = Math.max(1, Math.ceil(filled.length / MOST_DATA_ROWS));
+    const rows = filled.filter((_, place) => place % step === 0);
+    const made = element("table");
+    const told = step > 1 ? ` 1 in ${step} of ${filled.length} points; the file has all.` : "";
+    made.append(element("caption", "", `${[panel.title, panel.y_label].filter(Boolean).join(": ")}.${told}`));
+    const head = element("tr");
+    const heads = [figure.x_label, ...lines.flatMap((line) => (line.low ? [line.name, "low", "high"] : [line.name]))];
+    heads.forEach((text) => { const cell = element("th", "", text); cell.scope = "col"; head.append(cell); });
+    made.createTHead().append(head);
+    const body = made.createTBody();
+    for (const i of rows) {
+      const row = element("tr");
+      const first = element("th", "", typeof at(figure, panel, i) === "number" ? written(at(figure, panel, i)) : at(figure, panel, i));
+      first.scope = "row";
+      row.append(first);
+      for (const line of lines) {
+        row.append(element("td", "", written(value(panel, line, i))));
+        if (line.low) row.append(element("td", "", written(line.low[i])), element("td", "", written(line.high[i])));
+      }
+      body.append(row);
+    }
+    const frame = element("div", "scroll");
+    frame.tabIndex = 0;
+    frame.setAttribute("role", "region");
+    frame.setAttribute("aria-label", `Data: ${[panel.title, panel.y_label].filter(Boolean).join(": ")}`);
+    frame.append(made);
+    return frame;
+  }
+
+  function csv(figure) {
+    const quoted = (text) => (/[",\n]/.test(text) ? `"${String(text).replace(/"/g, '""')}"` : String(text));
+    const rows = [["panel", "line", figure.x_label, "quantity", "value", "low", "high"]];
+    for (const panel of figure.panels) {
+      for (const line of panel.lines) {
+        line.y.forEach((y, i) => {
+          if (y === null) return;
+          const band = line.low ? [line.low[i] ?? "", line.high[i] ?? ""] : ["", ""];
+          rows.push([panel.title, line.name, at(figure, panel, i), panel.y_label, value(panel, line, i), ...band]);
+        });
+      }
+    }
+    return rows.map((row) => row.map(quoted).join(",")).join("\n") + "\n";
+  }
+
   for (const place of document.querySelectorAll(".plot")) {
     const figure = JSON.parse(document.getElementById(place.id + "-data").textContent);
     const file = { whole: whole(figure), range: null };
     legend(place, figure);
     const panels = figure.panels.map((panel, index) => drawn(place, figure, panel, index, file));
     charts.push({ place, figure, file, panels });
+    data(place, figure);
   }
   const place = document.querySelector(".brush");
   if (place) brush(place);

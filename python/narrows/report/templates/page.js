@@ -1,6 +1,6 @@
 "use strict";
 // What is folded away on screen belongs on paper too.
-window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
+window.addEventListener("beforeprint", () => document.querySelectorAll("details:not(.noprint)").forEach((one) => { one.open = true; }));
 // A table that is wider than the page scrolls in its frame; the keyboard reaches it there, and its edge shows it.
 for (const frame of document.querySelectorAll(".scroll, pre")) {
   const measured = () => {
@@ -16,13 +16,18 @@ for (const frame of document.querySelectorAll(".scroll, pre")) {
 }
 
 // A long table shows some rows at a time, and finds rows by their first cell; without scripts and on paper it is whole.
+// Rows under a common heading stay together and are found by it.
 const ROWS = 25;
+const GROUPS = 6;
 for (const table of document.querySelectorAll(".scroll > table")) {
-  const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
-  if (rows.length <= ROWS + 5 || table.classList.contains("heat")) continue;
+  const grouped = table.tBodies.length > 1 && table.querySelector("tr.group") !== null;
+  const bodies = [...table.tBodies].map((body) => [...body.rows]);
+  const items = grouped ? bodies : bodies.flat().map((row) => [row]);
+  const size = grouped ? GROUPS : ROWS;
+  if (items.length <= 1.2 * size || table.classList.contains("heat")) continue;
   const pager = document.createElement("div");
   pager.className = "pager noprint";
-  const find = Object.assign(document.createElement("input"), { type: "search", placeholder: `Find one of ${rows.length}` });
+  const find = Object.assign(document.createElement("input"), { type: "search", placeholder: `Find one of ${items.length}` });
   find.setAttribute("aria-label", "Find rows by name");
   const button = (text) => Object.assign(document.createElement("button"), { type: "button", textContent: text });
   const [back, on, all] = [button("Previous"), button("Next"), button("All")];
@@ -32,14 +37,14 @@ for (const table of document.querySelectorAll(".scroll > table")) {
   table.parentElement.before(pager);
   let page = 0, whole = false;
   const show = () => {
-    const found = rows.filter((row) => row.cells[0].textContent.toLowerCase().includes(find.value.toLowerCase()));
-    page = Math.min(page, Math.max(0, Math.ceil(found.length / ROWS) - 1));
-    const shown = new Set(whole ? found : found.slice(page * ROWS, (page + 1) * ROWS));
-    rows.forEach((row) => row.classList.toggle("paged", !shown.has(row)));
-    const first = found.length ? page * ROWS + 1 : 0;
-    where.textContent = whole ? `${found.length} rows` : `${first} to ${Math.min(found.length, (page + 1) * ROWS)} of ${found.length}`;
+    const found = items.filter(([row]) => row.cells[0].textContent.toLowerCase().includes(find.value.toLowerCase()));
+    page = Math.min(page, Math.max(0, Math.ceil(found.length / size) - 1));
+    const shown = new Set(whole ? found : found.slice(page * size, (page + 1) * size));
+    items.forEach((item) => item.forEach((row) => row.classList.toggle("paged", !shown.has(item))));
+    const first = found.length ? page * size + 1 : 0;
+    where.textContent = whole ? `${found.length} ${grouped ? "groups" : "rows"}` : `${first} to ${Math.min(found.length, (page + 1) * size)} of ${found.length}`;
     back.disabled = whole || page === 0;
-    on.disabled = whole || (page + 1) * ROWS >= found.length;
+    on.disabled = whole || (page + 1) * size >= found.length;
     all.textContent = whole ? "Pages" : "All";
   };
   find.addEventListener("input", () => { page = 0; show(); });
