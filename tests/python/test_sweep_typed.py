@@ -84,7 +84,7 @@ def test_the_data_set_has_numbers_and_their_unit(tmp_path: Path) -> None:
     made = execute(Sweep.parse(TEXTS), tmp_path / "out")
     assert made.units == {"buffer": "packets", "rate": "kb/s"}
     read = pd.read_parquet(tmp_path / "out" / "runs")
-    assert (read["buffer"].dtype, read["rate"].dtype) == ("int64", "int64")
+    assert [str(read[name].dtype) for name in ("buffer", "rate")] == ["int64", "int64"]
     assert list(read[read.kind == "run"].sort_values(["buffer", "rate"])["buffer"]) == [5] * 3 + [20] * 3 + [100] * 3
     [part] = (tmp_path / "out" / "runs").iterdir()
     assert pq.read_schema(part).field("buffer").metadata[b"unit"] == b"packets"

@@ -80,7 +80,7 @@ def test_a_sweeps_directory_has_a_page(originals: dict[str, Path], tmp_path: Pat
     shutil.copytree(originals["sweep"], tmp_path / "s")
     assert report(tmp_path / "s") == (0, "")
     page = (tmp_path / "s" / "report.html").read_text(encoding="utf-8")
-    for told in ("Over cc", "Over buffer", "8 runs over cc, buffer", "throughput_mbps", "cc = reno", "narrows sweep"):
+    for told in ("Over cc", "Over buffer", "8 runs: ", "throughput_mbps", "cc = reno", "narrows sweep"):
         assert told in page
     assert {path.name for path in (tmp_path / "s" / "figures").iterdir()} >= {"over-cc.png", "over-buffer.svg"}
     assert report(tmp_path / "s") == (0, "")

@@ -36,7 +36,7 @@ PAGES: Final = (
     Made("wifi", ("narrows run wifi-cell -o OUT", "narrows report OUT"), "figures/*throughput*.svg"),
     Made("l4s", ("narrows run l4s -o OUT", "narrows report OUT"), "figures/*rtt*.svg"),
     Made("transfers", ("narrows run page-loads -o OUT", "narrows report OUT"), "figures/*.svg"),
-    Made("sweep", ("narrows sweep examples/buffer_sweep.toml -o OUT", "narrows report OUT"), "figures/*.svg"),
+    Made("sweep", ("narrows sweep examples/buffer_sweep.toml -o OUT",), "figures/over-buffer.svg"),
     Made(
         "contest",
         ("narrows contest --cc cubic,bbr,reno,vegas --on contest-wired --runs 2 -o OUT",),

@@ -33,6 +33,19 @@ def report(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="HTML", help="The page; by default DIR/report.html.")
     ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option("--measure", metavar="A,B", help="Of a sweep: measures (columns of its data set) to show first."),
+    ] = None,
+    x: Annotated[str | None, typer.Option("--x", metavar="AXIS", help="Of a sweep: the axis along the charts.")] = None,
+    series: Annotated[
+        str | None,
+        typer.Option("--series", metavar="AXIS", help="Of a sweep: the axis with a line per value, or none."),
+    ] = None,
+    facet: Annotated[
+        str | None,
+        typer.Option("--facet", metavar="AXIS", help="Of a sweep: the axis with a chart per value, or none."),
+    ] = None,
 ) -> None:
     """Write one page of results that works offline, with its figures as PNG and SVG beside it."""
     from narrows import ownership
@@ -45,31 +58,41 @@ def report(
     if page.suffix != ".html" or page.is_dir():
         message = f"{output}: is not the name of a page; allowed: a file ending in .html"
         raise InputError(message)
+    asked = {"--measure": measure, "--x": x, "--series": series, "--facet": facet}
     with _told_as_damage(directory):
-        write = _writer(directory)
+        write = _writer(directory, {option: value for option, value in asked.items() if value is not None})
     ownership.page(page)
     with _told_as_damage(directory), ownership.adding(page.parent, f"report {page.name}") as folder:
         write(folder / page.name)
     typer.echo(page)
 
 
-def _writer(directory: Path) -> Callable[[Path], object]:
-    """Read a directory, and return a function that writes its page."""
+def _writer(directory: Path, asked: dict[str, str]) -> Callable[[Path], object]:
+    """Read a directory, and return a function that writes its page; only pages of sweeps can be asked for something."""
     from narrows.store import results
     from narrows.studies.comparison import directory as comparisons
     from narrows.studies.contest import saved
     from narrows.studies.sweep import directory as sweeps
 
+    is_sweep = (directory / sweeps.MARKER).is_file() and not (directory / results.SUMMARY).is_file()
+    if asked and not is_sweep:
+        message = f"{directory}: holds no sweep; {', '.join(asked)}: allowed for the directory of a sweep"
+        raise InputError(message)
     if comparisons.holds_one(directory):
         from narrows.studies.comparison import report as comparison
 
         compared = comparisons.load(directory)
         return lambda page: comparison.write(compared, page)
     if not (directory / results.SUMMARY).is_file():
-        if (directory / sweeps.MARKER).is_file():
+        if is_sweep:
             from narrows.studies.sweep import page as sweep_page
+            from narrows.studies.sweep.view import Wanted
 
-            return lambda page: sweep_page.write(directory, page)
+            names = [name.strip() for name in asked.get("--measure", "").split(",")]
+            wanted = Wanted(
+                tuple(dict.fromkeys(filter(None, names))), asked.get("--x"), asked.get("--series"), asked.get("--facet")
+            )
+            return lambda page: sweep_page.write(directory, page, wanted)
         if saved.holds_one(directory):
             from narrows.studies.contest import page as contest_page
 

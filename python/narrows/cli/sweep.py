@@ -50,6 +50,9 @@ def sweep(
         bool,
         typer.Option("--large", metavar="", help="Allow more than 100,000 runs, or more data than the disk may hold."),
     ] = False,
+    no_page: Annotated[
+        bool, typer.Option("--no-page", metavar="", help="Write no page; `narrows report DIR` writes it later.")
+    ] = False,
     set_: Set = None,
     load: Load = None,
     jobs: Jobs = None,
@@ -60,11 +63,13 @@ def sweep(
     """Run a scenario over axes (any of its values) and seeds, and keep every finished run in one Parquet data set.
 
     An interrupted sweep (Ctrl-C, kill -9, a power cut, a full disk) continues with the same command: finished runs are
-    kept, failed runs are repeated. The results go into DIR, results/NAME by default.
+    kept, failed runs are repeated. The results go into DIR, results/NAME by default, with a page, report.html: what
+    has the largest effect, measures over axes, heat maps.
     """
     from narrows import ownership
     from narrows.base import memory
     from narrows.model import own
+    from narrows.store.results import REPORT
     from narrows.studies.sweep import Sweep
 
     memory.allow(max_memory)
@@ -93,23 +98,31 @@ def sweep(
     from narrows.studies.sweep import execute
 
     held = ownership.claim(directory, kind=ownership.SWEEP, force=force)
+    page = None if no_page else directory / REPORT
+    if page is not None:
+        ownership.page(page)
     with Display(read, directory, wanted=not no_progress) as display:
         made = execute(read, held, jobs=jobs, dask=dask, progress=display, large=large)
-    _print(read, made, directory, json=json)
+    if page is not None:
+        with ownership.adding(directory, f"report {page.name}") as folder:
+            from narrows.studies.sweep.page import write
+
+            write(directory, folder / page.name, made=made)
+    _print(read, made, directory, page, json=json)
     if made.failures:
         raise typer.Exit(1)
 
 
-def _print(read: Sweep, made: SweepResult, directory: Path, *, json: bool) -> None:
+def _print(read: Sweep, made: SweepResult, directory: Path, page: Path | None, *, json: bool) -> None:
     from narrows.cli import sweep_tables
 
     if json:
         import json as codec
 
-        shape = sweep_tables.to_json(read, made, directory)
+        shape = sweep_tables.to_json(read, made, directory, page)
         typer.echo(codec.dumps(shape, indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        sweep_tables.print_result(read, made, directory)
+        sweep_tables.print_result(read, made, directory, page)
     if made.broken:
         hint(f"{made.broken} damaged files were put aside into {directory / 'broken'}; their runs were made again")
     sweep_tables.print_failures(made)

@@ -96,7 +96,7 @@ def _point(point: Point) -> dict[str, Any]:
     }
 
 
-def to_json(sweep: Sweep, made: SweepResult, directory: Path) -> dict[str, Any]:
+def to_json(sweep: Sweep, made: SweepResult, directory: Path, page: Path | None) -> dict[str, Any]:
     """Return the object of ``narrows sweep --json``; see ``docs/json.md``.
 
     Parameters
@@ -104,6 +104,8 @@ def to_json(sweep: Sweep, made: SweepResult, directory: Path) -> dict[str, Any]:
     sweep : Sweep
     made : SweepResult
     directory : Path
+    page : Path or None
+        The page, if it was written.
 
     Returns
     -------
@@ -126,6 +128,7 @@ def to_json(sweep: Sweep, made: SweepResult, directory: Path) -> dict[str, Any]:
         "build": engine.build,
         "directory": str(directory),
         "data_set": str(directory / RUNS),
+        "page": None if page is None else str(page),
         "axes": axes,
         "seeds": list(sweep.seeds),
         "points": len(sweep.points),
@@ -144,14 +147,16 @@ def _label(labels: dict[str, Any]) -> Any:
     return next(iter(labels.values())) if len(labels) == 1 else labels
 
 
-def print_result(sweep: Sweep, made: SweepResult, directory: Path) -> None:
-    """Print the results of a sweep: means along each axis, and where the data set is.
+def print_result(sweep: Sweep, made: SweepResult, directory: Path, page: Path | None) -> None:
+    """Print the results of a sweep: means along each axis, and where the data set and the page are.
 
     Parameters
     ----------
     sweep : Sweep
     made : SweepResult
     directory : Path
+    page : Path or None
+        The page, if it was written.
     """
     out = Console(highlight=False)
     metrics = _metrics(made)
@@ -177,6 +182,8 @@ def print_result(sweep: Sweep, made: SweepResult, directory: Path) -> None:
         style="dim",
         soft_wrap=True,
     )
+    if page is not None:
+        out.print(f"page: {page}", soft_wrap=True)
     out.file.flush()
 
 

@@ -56,6 +56,20 @@ def _styles() -> Markup:
     return Markup("\n".join(path.read_text(encoding="utf-8") for path in texts))  # noqa: S704 - likewise
 
 
+def text(name: str) -> str:
+    """Return one of the scripts or styles beside the templates.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    str
+    """
+    return (_TEMPLATES / name).read_text(encoding="utf-8")
+
+
 def page(template: str | Path, *, scripts: Sequence[str] = (), **context: Any) -> str:
     """Render a template with the common style and scripts.
 

@@ -42,6 +42,7 @@
       const shown = !hidden.has(line.name);
       const paths = line.symbol ? () => null : line.step ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear();
       const common = { show: shown, paths: paths, points: { show: false }, spanGaps: false };
+      const dots = line.dots ? { points: { show: true, size: 5, width: 0, fill: line.colour } } : {};
       if (line.low && !line.symbol) {
         bands.push({ series: [list.length, list.length + 1], fill: line.colour + "29" });
         for (const edge of [line.high, line.low]) {
@@ -53,7 +54,7 @@
       list.push(Object.assign({
         of: line, width: line.width, stroke: line.colour, dash: line.dash,
         fill: panel.stacked ? mixed(line.colour) : undefined,
-      }, common));
+      }, common, dots));
     });
     // The packets' own numbers give the axis its range; sequence.js draws them.
     if (panel.flows) {
@@ -131,14 +132,15 @@
     };
   }
 
-  // Points, with their intervals as bars.
+  // Points, with their intervals as bars; `shift` puts those of several lines beside each other (px).
   function points(u, panel, line) {
+    const shift = (line.shift || 0) * devicePixelRatio;
     const size = 4 * devicePixelRatio;
     u.ctx.fillStyle = u.ctx.strokeStyle = line.colour;
     u.ctx.lineWidth = 1.3 * devicePixelRatio;
     panel.x.forEach((x, i) => {
       if (line.y[i] === null) return;
-      const [px, py] = [u.valToPos(x, "x", true), u.valToPos(line.y[i], "y", true)];
+      const [px, py] = [u.valToPos(x, "x", true) + shift, u.valToPos(line.y[i], "y", true)];
       if (line.low && line.low[i] !== null) {
         const [low, high] = [u.valToPos(line.low[i], "y", true), u.valToPos(line.high[i], "y", true)];
         stroke(u, px, low, px, high);
@@ -163,8 +165,10 @@
       x.splits = () => figure.ticks.map((_, i) => i);
       x.values = (u, places) => (last ? places.map((i) => figure.ticks[i]) : places.map(() => ""));
       x.size = last ? 30 + 14 * Math.max(0, ...figure.ticks.map((tick) => tick.split("\n").length - 1)) : 8;
+      if (figure.rotate && last) [x.rotate, x.size] = [-45, figure.rotate];
     } else {
-      x.values = (u, places) => places.map((place) => (last && place !== null ? (figure.x_log ? written : scale(places))(place) : ""));
+      if (figure.splits) [x.splits, x.filter] = [figure.splits, (u, places) => places];
+      x.values = (u, places) => places.map((place) => (last && place !== null ? (figure.x_log || figure.splits ? written : scale(places))(place) : ""));
     }
     const y = Object.assign({}, common, {
       grid: { stroke: () => css("--rule"), width: 1 }, size: panel.flows ? 92 : 64, label: panel.y_label, labelSize: 20, labelFont: common.font,
@@ -194,7 +198,7 @@
     const range = () => (figure.over_time && stretch) || file.range || file.whole;
     const sequence = panel.flows ? drawSequence(panel, { css, hidden, span: range }) : null;
     const options = {
-      width: place.clientWidth || 640, height: figure.height + (last ? 50 : 8), series: list, bands: bands, legend: { show: false },
+      width: place.clientWidth || 640, height: figure.height + (last ? 50 + Math.max(0, (figure.rotate || 30) - 30) : 8), series: list, bands: bands, legend: { show: false },
       scales: {
         x: { time: false, distr: figure.x_log ? 3 : 1, range: range },
         y: { range: (u, low, high) => (sequence ? sequence.range() : panel.y_range || [Math.min(0, low || 0), high || 1]) },
@@ -215,7 +219,7 @@
           u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
         }],
       },
-      padding: [8, 10, 0, 0],
+      padding: [8, figure.splits ? 22 : 10, 0, 0],
     };
     const plot = new uPlot(options, data, box);
     if (sequence) flows(box, plot, panel, sequence);
@@ -297,21 +301,27 @@
       name.append(key, line.name);
       const band = line.low && line.low[i] !== null ? `${written(line.low[i])} to ${written(line.high[i])}` : "";
       row.append(name, element("td", "", `${written(y)} ${unit(panel.y_label)}`), element("td", "pm", band));
+      if (line.runs) row.append(element("td", "pm", `${line.runs[i]} run${line.runs[i] === 1 ? "" : "s"}`));
       table.append(row);
     }
     tip.append(table);
     if (rows.length > MOST_ROWS) tip.append(element("div", "pm", `and ${rows.length - MOST_ROWS} more`));
-    tip.hidden = false;
+    if (figure.note) tip.append(element("div", "pm", figure.note));
     beside(u);
   }
 
   // Places the tip beside the pointer.
   function beside(u) {
     const at = u.over.getBoundingClientRect();
-    const left = at.left + u.cursor.left + 14;
-    const other = left + tip.offsetWidth > innerWidth - 8 ? at.left + u.cursor.left - tip.offsetWidth - 14 : left;
+    placed(at.left + u.cursor.left, at.top);
+  }
+
+  function placed(x, y) {
+    tip.hidden = false;
+    const left = x + 14;
+    const other = left + tip.offsetWidth > innerWidth - 8 ? x - tip.offsetWidth - 14 : left;
     tip.style.left = `${Math.max(4, other) + scrollX}px`;
-    tip.style.top = `${Math.max(4, Math.min(at.top + 8, innerHeight - tip.offsetHeight - 8)) + scrollY}px`;
+    tip.style.top = `${Math.max(4, Math.min(y + 8, innerHeight - tip.offsetHeight - 8)) + scrollY}px`;
   }
 
   function keyed(event, plot, figure, panel, file) {
@@ -388,7 +398,8 @@
     }
     if (found.size >= PICKER_FROM) place.append(picker(buttons, box));
     place.append(box);
-    legends.push(() => buttons.forEach((button, name) => button.setAttribute("aria-pressed", String(!hidden.has(name)))));
+    const refresh = () => buttons.forEach((button, name) => button.setAttribute("aria-pressed", String(!hidden.has(name))));
+    legends.push({ place, refresh });
   }
 
   function picker(buttons, box) {
@@ -414,7 +425,7 @@
     return tools;
   }
 
-  const legends = [];
+  let legends = [];
   function toggle(names, on) {
     for (const name of names) on ? hidden.delete(name) : hidden.add(name);
     for (const { panels } of charts) {
@@ -422,7 +433,7 @@
         plot.batch(() => plot.series.forEach((one, i) => { if (one.of && one.show === hidden.has(one.of.name)) plot.setSeries(i, { show: !hidden.has(one.of.name) }, false); }));
       }
     }
-    legends.forEach((refresh) => refresh());
+    legends.forEach(({ refresh }) => refresh());
   }
 
   // The stretch of time that all figures show: chosen by numbers, by dragging over the strip, or in any figure.
@@ -557,14 +568,33 @@
     return rows.map((row) => row.map(quoted).join(",")).join("\n") + "\n";
   }
 
-  for (const place of document.querySelectorAll(".plot")) {
-    const figure = JSON.parse(document.getElementById(place.id + "-data").textContent);
+  function add(place, figure) {
     const file = { whole: whole(figure), range: null };
-    legend(place, figure);
     const panels = figure.panels.map((panel, index) => drawn(place, figure, panel, index, file));
     charts.push({ place, figure, file, panels });
+  }
+
+  // Removes everything that was drawn within an element.
+  function clear(within) {
+    tip.hidden = true;
+    for (const { panels } of charts.filter(({ place }) => within.contains(place))) panels.forEach(({ plot }) => plot.destroy());
+    charts.splice(0, charts.length, ...charts.filter(({ place }) => !within.contains(place)));
+    legends = legends.filter(({ place }) => !within.contains(place));
+    within.replaceChildren();
+  }
+
+  for (const place of document.querySelectorAll(".plot")) {
+    const figure = JSON.parse(document.getElementById(place.id + "-data").textContent);
+    legend(place, figure);
+    add(place, figure);
     data(place, figure);
   }
+  // For scripts that make figures themselves.
+  window.narrowsCharts = {
+    add, clear, legend, element, written,
+    tell(x, y, ...parts) { tip.replaceChildren(...parts); placed(x, y); },
+    hush() { tip.hidden = true; },
+  };
   const place = document.querySelector(".brush");
   if (place) brush(place);
   const resized = () => charts.forEach(({ place, panels }) => panels.forEach(({ plot }) => {

@@ -2,7 +2,7 @@
 // What is folded away on screen belongs on paper too.
 window.addEventListener("beforeprint", () => document.querySelectorAll("details:not(.noprint)").forEach((one) => { one.open = true; }));
 // A table that is wider than the page scrolls in its frame; the keyboard reaches it there, and its edge shows it.
-for (const frame of document.querySelectorAll(".scroll, pre")) {
+function framed(frame) {
   const measured = () => {
     const wide = frame.scrollWidth > frame.clientWidth + 1;
     frame.classList.toggle("wide", wide);
@@ -14,17 +14,18 @@ for (const frame of document.querySelectorAll(".scroll, pre")) {
   frame.addEventListener("scroll", measured);
   window.addEventListener("resize", measured);
 }
+document.querySelectorAll(".scroll, pre").forEach(framed);
 
 // A long table shows some rows at a time, and finds rows by their first cell; without scripts and on paper it is whole.
 // Rows under a common heading stay together and are found by it.
 const ROWS = 25;
 const GROUPS = 6;
-for (const table of document.querySelectorAll(".scroll > table")) {
+function paged(table) {
   const grouped = table.tBodies.length > 1 && table.querySelector("tr.group") !== null;
   const bodies = [...table.tBodies].map((body) => [...body.rows]);
   const items = grouped ? bodies : bodies.flat().map((row) => [row]);
   const size = grouped ? GROUPS : ROWS;
-  if (items.length <= 1.2 * size || table.classList.contains("heat")) continue;
+  if (items.length <= 1.2 * size || table.classList.contains("heat") || table.classList.contains("heatmap")) return;
   const pager = document.createElement("div");
   pager.className = "pager noprint";
   const find = Object.assign(document.createElement("input"), { type: "search", placeholder: `Find one of ${items.length}` });
@@ -53,3 +54,6 @@ for (const table of document.querySelectorAll(".scroll > table")) {
   all.addEventListener("click", () => { whole = !whole; show(); });
   show();
 }
+document.querySelectorAll(".scroll > table").forEach(paged);
+// For scripts that make tables themselves.
+window.narrowsTables = { framed, paged };

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from narrows.report import style
-from narrows.studies.contest.heat import Map, Rgb, ink
+from narrows.report.ramps import Rgb, ink
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+    from narrows.studies.contest.heat import Map
 
 
 def write(maps: Iterable[Map], folder: Path) -> list[Path]:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from narrows.report import render
-from narrows.studies.contest.heat import BLUE, VERMILLION, css
+from narrows.report.ramps import BLUE, VERMILLION, css
 
 if TYPE_CHECKING:
     from narrows.studies.contest.plan import Order

@@ -1,4 +1,4 @@
-"""The page of a sweep: its metrics over each axis, failed runs, and how to continue."""
+"""The page of a sweep: which axis matters, measures over chosen axes, a heat map, failed runs, and how to continue."""
 
 from __future__ import annotations
 
@@ -6,240 +6,237 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
+from markupsafe import Markup
 
 from narrows.report import charts, render, style
-from narrows.stats import mean_ci
-from narrows.studies.sweep import columns
+from narrows.report.ramps import BLUE, PAPER, Ramp, css, ink
+from narrows.report.verdict import Card, Verdict
+from narrows.studies.sweep import shown
 from narrows.studies.sweep.directory import SWEEP, marker
+from narrows.studies.sweep.effects import effects
+from narrows.studies.sweep.measured import measured
 from narrows.studies.sweep.result import load
+from narrows.studies.sweep.view import Wanted, choose, first_measures
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    import pandas as pd
-
+    from narrows.studies.sweep.effects import Effect, Effects
+    from narrows.studies.sweep.measured import Measured
     from narrows.studies.sweep.result import SweepResult
 
-METRICS: Final = ("throughput_mbps", "loss_ratio", "rtt_mean_ms", "jain")
-"""Metrics that are shown if they are kept; others are shown if fewer than three of these are."""
-
-MOST_LINES: Final = 8
-"""Largest number of values of a second axis that are drawn as separate lines."""
-
-MOST_LEVELS: Final = 200
-"""Largest number of values of an axis that are drawn and listed."""
-
 _LISTED: Final = 50
+_FIGURE_BYTES: Final = 300_000
+"""Bytes of the page that drawings for paper may take; further ones are files beside it alone."""
+
+_SHARES: Final = Ramp(0.0, 1.0, None, PAPER, BLUE)
+"""Colours of shares of variance."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A value of an axis: means over all other axes and seeds, half of each 95 % interval, and number of runs."""
-
-    level: str
-    cells: tuple[tuple[str, str], ...]
-    runs: int
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """An axis and its values."""
-
-    name: str
-    rows: tuple[Row, ...]
-    left_out: int
-
-
-def write(directory: str | PathLike[str], page: Path) -> Path:
-    """Write the page of a sweep's directory, and ``figures/`` beside it as PNG and SVG.
+def write(
+    directory: str | PathLike[str], page: Path, wanted: Wanted | None = None, made: SweepResult | None = None
+) -> Path:
+    """Write the page of a sweep, with its figures as PNG and SVG in a folder beside it.
 
     Parameters
     ----------
     directory : path
         Directory of the sweep.
     page : pathlib.Path
-        Path of the page.
+        File that is written.
+    wanted : Wanted, optional
+        What the page shows first.
+    made : SweepResult, optional
+        The runs, if they have been read already.
 
     Returns
     -------
     pathlib.Path
-        The page.
 
     Raises
     ------
     InputError
-        If the directory is not that of a sweep, or cannot be read.
-    OSError
-        If the page or the figures cannot be written.
+        If the directory is not that of a sweep, cannot be read, or has not what is asked for.
     """
-    about, made = marker(directory), load(directory)
-    metrics = chosen(made)
-    drawn = charts.draw([figure(made, axis, metrics) for axis in made.axes], page.parent / "figures") if metrics else []
+    about = marker(directory)
+    result = load(directory) if made is None else made
+    data = measured(result)
+    shares = {name: effects(data, name) for name in dict.fromkeys([*data.varying, *first_measures(data)])}
+    asked = wanted or Wanted()
+    shares |= {name: effects(data, name) for name in asked.measures if name in data.measures and name not in shares}
+    view = choose(data, shares, asked)
+    drawn = [shown.figure(data, column, view) for column in data.columns if len(column.levels) > 1]
+    figures = _within(charts.draw(drawn, page.parent / "figures")) if view.measures and drawn else []
     name = str(about.get("name"))
     text = render.page(
         "sweep.html.j2",
         title=f"{name}: a sweep – Narrows",
         version=str(about.get("version")),
         name=name,
-        lead=lead(made),
-        metrics=metrics,
-        axes=[table(made, axis, metrics) for axis in made.axes],
-        charts=drawn,
-        failures=[str(one) for one in made.failures[:_LISTED]],
-        more_failures=max(0, len(made.failures) - _LISTED),
-        identity=_identity(about, made),
+        verdict=verdict(data, [shares[one] for one in view.measures]),
+        measures=[data.measures[one] for one in view.measures],
+        seeds=len(data.seeds),
+        effects=[_table(data, shares[one]) for one in view.measures],
+        matrix=_matrix(data, shares),
+        data=shown.data(data, view),
+        most_runs=shown.MOST_RUNS,
+        heat=shown.heat(data, view),
+        axes=[shown.table(data, column, view.measures) for column in data.columns],
+        whole=shown.whole(data, view.measures),
+        figures=figures,
+        failures=[str(one) for one in result.failures[:_LISTED]],
+        more_failures=max(0, len(result.failures) - _LISTED),
+        identity=_identity(about, result),
         command=f"narrows sweep {SWEEP} -o .",
         sweep_toml=(Path(directory) / SWEEP).read_text(encoding="utf-8"),
+        sweep_css=_own("sweep.css"),
+        sweep_js=_own("sweep.js"),
     )
     return render.write_text(page, text)
 
 
-def chosen(made: SweepResult) -> list[str]:
-    """Return the names of the metrics that are shown.
+def _own(name: str) -> Markup:
+    return Markup(render.text(name))  # noqa: S704 - our own files
+
+
+def _within(drawn: list[charts.Drawn]) -> list[charts.Drawn]:
+    """Return the drawings that the page has room for, and the others without their picture."""
+    room, kept = _FIGURE_BYTES, []
+    for one in drawn:
+        room -= len(one.svg_data_uri)
+        kept.append(one if room >= 0 else charts.Drawn(one.figure, one.description, "", one.files))
+    return kept
+
+
+def verdict(made: Measured, found: list[Effects]) -> Verdict:
+    """Say how much was run, and on which axis each measure depends most.
 
     Parameters
     ----------
-    made : SweepResult
+    made : Measured
+    found : list of Effects
+        Of the measures that are shown.
 
     Returns
     -------
-    list of str
-        At most four.
+    narrows.report.verdict.Verdict
     """
-    there = set(made.table.schema.names)
-    some = [metric for metric in METRICS if metric in there]
-    if len(some) < 3:
-        others = [one for one in (*columns.metrics_of("flow"), *columns.metrics_of("queue")) if one in there]
-        some += [metric for metric in others if metric not in some]
-    return some[: len(METRICS)]
-
-
-def lead(made: SweepResult) -> str:
-    """Summarise the sweep in a sentence.
-
-    Parameters
-    ----------
-    made : SweepResult
-
-    Returns
-    -------
-    str
-    """
-    runs, failed = len(made.runs), len(made.failures)
-    over = f" over {', '.join(made.axes)}" if made.axes else ""
-    rest = f"; {failed:,} failed and {'is' if failed == 1 else 'are'} missing from these results" if failed else ""
-    return f"{runs:,} run{'' if runs == 1 else 's'}{over}{rest}."
-
-
-def per_run(made: SweepResult, metric: str) -> pd.DataFrame:
-    """Values of a metric: a row per run, the mean over its flows or queues, with the columns of the axes.
-
-    Parameters
-    ----------
-    made : SweepResult
-    metric : str
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns of the axes, and ``value``.
-    """
-    for frame in (made.runs, made.flows, made.queues):
-        if metric in frame.columns:
-            keys = [*made.axes, "seed", "address"]
-            means = frame.groupby(keys, dropna=False, sort=False, observed=True)[metric].mean()
-            return means.rename("value").reset_index()
-    message = f"no rows have {metric}"
-    raise LookupError(message)
-
-
-def table(made: SweepResult, axis: str, metrics: list[str]) -> Axis:
-    """Means over all other axes and seeds, for each value of an axis.
-
-    Parameters
-    ----------
-    made : SweepResult
-    axis : str
-    metrics : list of str
-
-    Returns
-    -------
-    Axis
-    """
-    frames = {metric: per_run(made, metric) for metric in metrics}
-    fine = made.runs[made.runs["status"] == "ok"]
-    levels = list(dict.fromkeys(made.runs[axis].tolist()))
-    rows = []
-    for level in levels[:MOST_LEVELS]:
-        cells = []
-        for frame in frames.values():
-            one = mean_ci(_numbers(frame.loc[frame[axis] == level, "value"]))
-            spread = style.number(one.half_width) if one.n > 1 and one.half_width > 0 else ""
-            cells.append((style.number(one.mean if one.n else None), spread))
-        rows.append(Row(str(level), tuple(cells), int((fine[axis] == level).sum())))
-    return Axis(axis, tuple(rows), max(0, len(levels) - MOST_LEVELS))
-
-
-def figure(made: SweepResult, axis: str, metrics: list[str]) -> charts.Figure:
-    """Draw metrics over an axis, with a line for each value of another axis if that axis has few values.
-
-    Parameters
-    ----------
-    made : SweepResult
-    axis : str
-    metrics : list of str
-
-    Returns
-    -------
-    narrows.report.charts.Figure
-    """
-    levels = list(dict.fromkeys(made.runs[axis].tolist()))[:MOST_LEVELS]
-    numeric = all(isinstance(level, int | float) and not isinstance(level, bool) for level in levels)
-    levels = sorted(levels) if numeric else levels
-    others = [one for one in made.axes if one != axis and 1 < made.runs[one].nunique() <= MOST_LINES]
-    by = others[0] if others else None
-    groups: list[Any] = [None] if by is None else list(dict.fromkeys(made.runs[by].tolist()))
-    places = np.array(levels if numeric else range(len(levels)), dtype=float)
-    panels = []
-    for metric in metrics:
-        frame = per_run(made, metric)
-        lines = []
-        for index, group in enumerate(groups):
-            some = frame if by is None else frame[frame[by] == group]
-            found = [mean_ci(_numbers(some.loc[some[axis] == level, "value"])) for level in levels]
-            bounds = [(one.low, one.high) if one.n > 1 else (one.mean, one.mean) for one in found]
-            lines.append(
-                charts.Line(
-                    "mean" if by is None else f"{by} = {group}",
-                    places,
-                    np.array([one.mean if one.n else np.nan for one in found], dtype=float),
-                    style.colour(index),
-                    low=np.array([low for low, _ in bounds], dtype=float),
-                    high=np.array([high for _, high in bounds], dtype=float),
-                    markers=not numeric,
-                )
-            )
-        panels.append(charts.Panel(metric, tuple(lines)))
-    told = f", a colour for each {by}" if by is not None else ""
-    return charts.Figure(
-        f"over-{''.join(letter if letter.isalnum() else '-' for letter in axis)}",
-        f"Over {axis}",
-        f"Means over all else{told}; bands and bars are 95 % intervals over the runs.",
-        axis,
-        tuple(panels),
-        ticks=() if numeric else tuple(str(level) for level in levels),
+    seeds, points, failed = len(made.seeds), made.asked_points, made.failed
+    words = (
+        f"{made.total:,} run{_s(made.total)}: {points:,} point{_s(points)} under {seeds:,} seed{_s(seeds)}; "
+        + (f"{failed:,} failed and {_are(failed)} missing from these results" if failed else "none failed")
+        + "."
     )
+    sentences = [words, *(_sentence(made, one) for one in found if one.largest is not None)]
+    cards = [Card("Runs", f"{made.total:,}", f"{points:,} points, {seeds:,} seed{_s(seeds)}; {failed:,} failed")]
+    cards += [_card(made, one) for one in found if one.largest is not None]
+    return Verdict(tuple(sentences), tuple(cards))
 
 
-def _numbers(values: Any) -> list[float | None]:
-    return [None if np.isnan(value) else float(value) for value in values.to_numpy(dtype=float)]
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
+def _sentence(made: Measured, one: Effects) -> str:
+    """Name the axis with the largest effect, how much it explains, and from where to where."""
+    effect = one.largest
+    if effect is None or effect.share == 0:
+        return f"{one.measure} is the same in all runs."
+    if effect.difference.n > 1 and not effect.sure:
+        return f"{one.measure}: no axis differs by more than its seeds explain."
+    unit = made.measures[one.measure].unit
+    ends = f"from {_value(effect.low_mean, unit)} at {effect.low} to {_value(effect.high_mean, unit)} at {effect.high}"
+    more = f"; {_percent(one.interactions)} are interactions of axes" if one.interactions > effect.share else ""
+    return f"{one.measure} depends most on {effect.name}: {_percent(effect.share)} of its variance, {ends}{more}."
+
+
+def _card(made: Measured, one: Effects) -> Card:
+    effect = one.largest
+    if effect is None or effect.share == 0:
+        return Card(f"{one.measure} depends on", "no axis", "the same in all runs")
+    note = f"{_percent(effect.share)} of its variance; +{_difference(effect, made.measures[one.measure].unit)}"
+    return Card(f"{one.measure} depends most on", effect.name, note)
+
+
+def _value(value: float, unit: str) -> str:
+    return f"{style.number(value)} {unit}".strip()
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.01 else "<1 %"
+
+
+def _difference(effect: Effect, unit: str) -> str:
+    half = effect.difference.half_width
+    spread = f" ± {style.number(half)}" if effect.difference.n > 1 and half > 0 else ""
+    return f"{style.number(effect.difference.mean)}{spread} {unit}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The effects on a measure as a table: rows of axes, largest first, and what they leave.
+
+    Attributes
+    ----------
+    title : str
+        The measure with its unit.
+    rows : list of tuple
+        Axis, share in percent, smallest mean and where, largest mean and where, difference, and whether its interval
+        leaves zero out.
+    interactions, seeds : str
+        Shares in percent.
+    complete : bool
+    """
+
+    title: str
+    rows: list[tuple[str, str, str, str, str, bool]]
+    interactions: str
+    seeds: str
+    complete: bool
+
+
+def _table(made: Measured, one: Effects) -> Ranked:
+    measure = made.measures[one.measure]
+    rows = [
+        (
+            effect.name,
+            _percent(effect.share),
+            f"{style.number(effect.low_mean)} at {effect.low}",
+            f"{style.number(effect.high_mean)} at {effect.high}",
+            _difference(effect, ""),
+            effect.sure,
+        )
+        for effect in one.axes
+    ]
+    return Ranked(measure.title, rows, _percent(one.interactions), _percent(one.seeds), one.complete)
+
+
+def _matrix(made: Measured, found: dict[str, Effects]) -> tuple[list[str], list[tuple[str, list[tuple[str, str]]]]]:
+    """Return axes, and for each measure the share of each as text and colours, with interactions and seeds last."""
+    names = list(dict.fromkeys(effect.name for one in found.values() for effect in one.axes))
+    rows = []
+    for name, one in found.items():
+        if name not in made.varying:
+            continue
+        share = {effect.name: effect.share for effect in one.axes}
+        shares = [*(share.get(axis, 0.0) for axis in names), one.interactions, one.seeds]
+        cells = []
+        for value in shares:
+            colour = _SHARES.colour(value)
+            cells.append((_percent(value), f"background:{css(colour)};color:{css(ink(colour))}"))
+        rows.append((made.measures[name].title, cells))
+    return names, rows
 
 
 def _identity(about: dict[str, Any], made: SweepResult) -> list[tuple[str, str]]:
+    units = made.units
     return [
         ("Sweep", str(about.get("name"))),
-        ("Axes", ", ".join(made.axes) or "none"),
+        ("Axes", ", ".join(f"{axis} ({units[axis]})" if axis in units else axis for axis in made.axes) or "none"),
         ("Runs", f"{len(made.runs):,}, {len(made.failures):,} failed"),
         ("Seeds", str(made.runs["seed"].nunique())),
         ("Version", str(about.get("version"))),

@@ -1,0 +1,398 @@
+"use strict";
+// The page of a sweep: charts, heat map and tables of the measures and axes that a reader chooses, from the values of
+// all runs (narrows/studies/sweep/shown.py). Means and intervals are those of narrows/studies/sweep/cells.py.
+(async function () {
+  const { add, clear, legend, element, written, tell, hush } = window.narrowsCharts;
+  const { framed, paged } = window.narrowsTables;
+  const sweep = JSON.parse(document.getElementById("sweep-data").textContent);
+  const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
+  const DASHES = [null, [6, 3], [2, 2.5]];
+  const SYMBOLS = ["circle", "square", "diamond"];
+  const [PAPER, BLUE] = [[0xf7, 0xf7, 0xf5], [0x00, 0x72, 0xb2]];
+  const MISSING = [0xdd, 0xdf, 0xe3];
+  const TEXT_COLUMNS = 16; // columns of a heat map up to which its cells have text
+  const titled = (one) => (one.unit ? `${one.name} (${one.unit})` : one.name);
+  const level = (axis, i) => (axis.unit ? `${axis.texts[i]} ${axis.unit}` : axis.texts[i]);
+  const count = (n) => `${n.toLocaleString("en")} run${n === 1 ? "" : "s"}`;
+  const interval = sweep.seeds > 1 ? `95 % intervals over ${sweep.seeds} seeds (Student)` : "";
+
+  async function unpacked(text) {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return JSON.parse(await new Response(stream).text());
+  }
+  if (typeof DecompressionStream === "undefined") {
+    document.documentElement.classList.add("undrawn"); // then the drawings for paper are shown
+    return;
+  }
+  for (const axis of sweep.axes) axis.codes = await unpacked(axis.codes);
+  const valuesOf = (measure) => (measure.read = measure.read || unpacked(measure.values));
+
+  // Means over all but some axes: of each seed, and then over seeds with Student's interval.
+  function cells(values, by) {
+    const seeds = sweep.seeds;
+    const size = by.reduce((product, axis) => product * axis.texts.length, 1);
+    const [sums, counts] = [new Float64Array(size * seeds), new Uint32Array(size * seeds)];
+    for (let point = 0; point < sweep.points; point++) {
+      let group = 0;
+      for (const axis of by) group = group * axis.texts.length + axis.codes[point];
+      for (let seed = 0; seed < seeds; seed++) {
+        const value = values[point * seeds + seed];
+        if (value === null) continue;
+        sums[group * seeds + seed] += value;
+        counts[group * seeds + seed] += 1;
+      }
+    }
+    return (...place) => {
+      const group = place.reduce((index, at, i) => index * by[i].texts.length + at, 0);
+      const means = [];
+      let runs = 0;
+      for (let at = group * seeds; at < (group + 1) * seeds; at++) {
+        if (counts[at]) means.push(sums[at] / counts[at]);
+        runs += counts[at];
+      }
+      const n = means.length;
+      if (!n) return { mean: null, low: null, high: null, half: null, runs: 0 };
+      const mean = means.reduce((sum, value) => sum + value, 0) / n;
+      if (n < 2) return { mean, low: null, high: null, half: null, runs };
+      const spread = Math.sqrt(means.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1));
+      const half = sweep.t[Math.min(n - 2, sweep.t.length - 1)] * spread / Math.sqrt(n);
+      return { mean, low: mean - half, high: mean + half, half, runs };
+    };
+  }
+
+  function said(cell, unit) {
+    if (cell.mean === null) return "no value";
+    const spread = cell.half ? ` ± ${short(cell.half)}` : "";
+    return `${short(cell.mean)}${spread} ${unit}`.trim();
+  }
+  // Three significant digits, as the tables of the page have them.
+  const three = (value) => {
+    const size = Math.abs(value);
+    if (size > 0 && (size < 1e-4 || size >= 1e9)) return value.toExponential(2);
+    const digits = size === 0 ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Number(size.toPrecision(3)))));
+    return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  };
+  const short = (value) => {
+    const size = Math.abs(value);
+    return size > 0 && (size < 1e-4 || size >= 1e9) ? value.toExponential(2) : written(Number(value.toPrecision(4)));
+  };
+
+  const axisOf = (name) => sweep.axes.find((axis) => axis.name === name) || null;
+  const chosen = {
+    measures: new Set(sweep.view.measures.filter((name) => sweep.measures.some((one) => one.name === name))),
+    x: axisOf(sweep.view.x), series: axisOf(sweep.view.series), facet: axisOf(sweep.view.facet), zero: true,
+  };
+  const heated = {
+    measure: sweep.measures.find((one) => chosen.measures.has(one.name)) || sweep.measures[0],
+    across: sweep.view.heat && axisOf(sweep.view.heat[0]), down: sweep.view.heat && axisOf(sweep.view.heat[1]),
+  };
+
+  function select(place, label, options, value, act) {
+    const box = element("label", "", `${label} `);
+    const made = element("select");
+    options.forEach(([text, one, fits]) => {
+      const option = element("option", "", text);
+      option.disabled = fits === false;
+      option.selected = one === value;
+      made.append(option);
+    });
+    made.addEventListener("change", () => act(options[made.selectedIndex][1]));
+    box.append(made);
+    place.append(box);
+    return { set(one) { made.selectedIndex = options.findIndex(([, other]) => other === one); } };
+  }
+
+  function axisOptions(most, none) {
+    const listed = sweep.axes.map((axis) => {
+      const levels = axis.texts.length;
+      return [`${titled(axis)}: ${levels} value${levels === 1 ? "" : "s"}`, axis, most === null || levels <= most];
+    });
+    return none ? [[none, null, true], ...listed] : listed;
+  }
+
+  function controls() {
+    const form = document.querySelector("#explore .choose");
+    const fields = form.querySelector("fieldset");
+    const box = element("div", "checks");
+    for (const measure of sweep.measures) {
+      const label = element("label");
+      const input = Object.assign(element("input"), { type: "checkbox", checked: chosen.measures.has(measure.name) });
+      input.addEventListener("change", () => {
+        if (input.checked) chosen.measures.add(measure.name);
+        else chosen.measures.delete(measure.name);
+        draw();
+      });
+      label.append(input, ` ${titled(measure)}`);
+      box.append(label);
+    }
+    fields.append(box);
+    if (sweep.left_out.length) {
+      const n = sweep.left_out.length;
+      fields.append(element("p", "pm", `${n} more in the data set; narrows report DIR --measure ${sweep.left_out[0]} puts it here.`));
+    }
+    const place = form.querySelector(".selects");
+    const picks = {};
+    const pick = (role) => (axis) => {
+      // An axis has one place: whoever had it gets what this place had before, if it may be without an axis.
+      for (const other of ["x", "series", "facet"]) {
+        if (other === role || chosen[other] !== axis || axis === null) continue;
+        const fits = chosen[role] && chosen[role].texts.length <= (other === "series" ? sweep.most.series : sweep.most.facets);
+        chosen[other] = other === "x" ? chosen[role] || sweep.axes.find((one) => one !== axis) || axis : fits ? chosen[role] : null;
+        picks[other].set(chosen[other]);
+      }
+      chosen[role] = axis;
+      draw();
+    };
+    picks.x = select(place, "Along", axisOptions(null, null), chosen.x, pick("x"));
+    picks.series = select(place, "Lines", axisOptions(sweep.most.series, "none: mean"), chosen.series, pick("series"));
+    picks.facet = select(place, "A chart for each", axisOptions(sweep.most.facets, "none: mean"), chosen.facet, pick("facet"));
+    const label = element("label");
+    const zero = Object.assign(element("input"), { type: "checkbox", checked: true });
+    zero.addEventListener("change", () => { chosen.zero = zero.checked; draw(); });
+    label.append(zero, " from zero");
+    place.append(label);
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.hidden = false;
+  }
+
+  // Levels with room for their text on the axis; the first and the last one among them.
+  function splits(axis) {
+    const at = (x) => (axis.log ? Math.log(x) : x);
+    return (u) => {
+      const { min, max } = u.scales.x;
+      const width = u.bbox.width / devicePixelRatio;
+      const inside = axis.levels.filter((x) => x >= min && x <= max);
+      const kept = [];
+      let from = -Infinity;
+      for (const x of inside) {
+        const place = (at(x) - at(min)) / (at(max) - at(min)) * width;
+        if (place - from < 7 * written(x).length + 12) continue;
+        kept.push(x);
+        from = place;
+      }
+      return kept;
+    };
+  }
+
+  // The lines of one chart, and the smallest and largest values with their intervals.
+  function lines(cell, facet) {
+    const { x, series } = chosen;
+    const names = series ? series.texts.map((_, i) => i) : [null];
+    return names.map((group, index) => {
+      const found = x.texts.map((_, i) => cell(...[i, group, facet].filter((place) => place !== null)));
+      const line = {
+        name: series ? `${series.name} = ${level(series, index)}` : "mean", colour: COLOURS[index % COLOURS.length], width: 1.6,
+        y: found.map(({ mean }) => mean), runs: found.map(({ runs }) => runs), in_legend: true,
+      };
+      const turn = Math.floor(index / COLOURS.length);
+      if (DASHES[turn % 3]) line.dash = DASHES[turn % 3];
+      if (x.numeric) line.dots = true;
+      else [line.symbol, line.shift] = [SYMBOLS[turn % 3], 9 * (index - (names.length - 1) / 2)];
+      if (sweep.seeds > 1) [line.low, line.high] = [found.map((one) => one.low), found.map((one) => one.high)];
+      return line;
+    });
+  }
+
+  function limits(panels) {
+    const all = panels.flat().flatMap(({ y, low, high }) => [...y, ...(low || []), ...(high || [])]).filter((value) => value !== null);
+    if (!all.length) return null;
+    const [least, most] = [Math.min(...all), Math.max(...all)];
+    const [bottom, top] = chosen.zero ? [Math.min(0, least), Math.max(0, most)] : [least, most];
+    const room = 0.06 * (top - bottom) || Math.abs(top) * 0.1 || 1;
+    return [bottom < 0 || !chosen.zero ? bottom - room : bottom, top + room];
+  }
+
+  let turn = 0; // a choice made while an earlier one is being drawn wins
+  async function draw() {
+    const mine = ++turn;
+    const measures = sweep.measures.filter(({ name }) => chosen.measures.has(name));
+    const { x, series, facet } = chosen;
+    const by = [x, series, facet].filter((axis) => axis !== null);
+    const read = await Promise.all(measures.map(valuesOf));
+    if (mine !== turn) return;
+    const place = document.querySelector("#explore .charts");
+    clear(place);
+    place.classList.toggle("beside", !facet); // without small multiples the measures stand side by side
+    const facets = facet ? facet.texts.map((_, i) => i) : [null];
+    const made = measures.map((measure, i) => {
+      const cell = cells(read[i], by);
+      return { measure, cell, panels: facets.map((one) => lines(cell, one)) };
+    });
+    made.forEach(({ measure, panels }, index) => {
+      const section = element("section", "measure");
+      section.append(element("h3", "", titled(measure)));
+      place.append(section);
+      if (index === 0) {
+        const keys = element("div", "across");
+        section.before(keys);
+        legend(keys, { panels: [{ lines: panels[0] }] });
+      }
+      const grid = element("div", facet ? "multiples" : "multiples one");
+      section.append(grid);
+      const range = limits(panels);
+      panels.forEach((own, at) => {
+        const box = element("div", "chart");
+        grid.append(box);
+        const longest = Math.max(...x.texts.map((text) => text.length));
+        const cramped = !x.numeric && 7 * longest * x.texts.length > box.clientWidth - 90;
+        add(box, {
+          x_label: titled(x), x_range: null, x_log: x.log, over_time: false, marks: [], height: facet ? 170 : 230,
+          ticks: x.numeric ? [] : x.texts, rotate: cramped ? Math.min(110, 24 + 5 * longest) : 0, splits: x.numeric ? splits(x) : null,
+          note: interval,
+          panels: [{
+            title: facet ? `${facet.name} = ${level(facet, facets[at])}` : "", y_label: titled(measure), y_range: range,
+            x: x.numeric ? x.levels : x.texts.map((_, i) => i), stacked: false, lines: own,
+          }],
+        });
+      });
+    });
+    const over = by.map((axis) => axis.name);
+    const rest = sweep.axes.filter((axis) => !by.includes(axis) && axis.texts.length > 1).map((axis) => axis.name);
+    const state = document.querySelector("#explore .state");
+    state.textContent = measures.length
+      ? `${measures.map(({ name }) => name).join(", ")} over ${over.join(", ")}${rest.length ? `; means over ${rest.join(", ")}` : ""}.`
+      : "No measure is chosen.";
+    tables(made, by);
+  }
+
+  function tables(made, by) {
+    const details = document.querySelector("#explore .behind");
+    const place = details.querySelector(".tables");
+    details.hidden = !made.length;
+    const fill = () => {
+      place.replaceChildren(...made.map(({ measure, cell }) => numbers(measure, cell)));
+      place.querySelectorAll(".scroll").forEach((frame) => { paged(frame.firstChild); framed(frame); });
+    };
+    details.ontoggle = () => { if (details.open) fill(); };
+    if (details.open) fill();
+  }
+
+  function numbers(measure, cell) {
+    const { x, series, facet } = chosen;
+    const frame = element("div", "scroll");
+    const table = element("table");
+    table.append(element("caption", "", `${titled(measure)}: mean${sweep.seeds > 1 ? " ± half of the 95 % interval" : ""}, and runs`));
+    const head = table.createTHead().insertRow();
+    const heading = (text) => Object.assign(element("th", "", text), { scope: "col" });
+    if (facet) head.append(heading(titled(facet)));
+    head.append(heading(titled(x)));
+    const groups = series ? series.texts.map((_, i) => i) : [null];
+    groups.forEach((group) => head.append(heading(series ? `${series.name} = ${level(series, group)}` : "mean")));
+    const body = table.createTBody();
+    for (const part of facet ? facet.texts.map((_, i) => i) : [null]) {
+      x.texts.forEach((text, i) => {
+        const row = body.insertRow();
+        if (facet) row.insertCell().textContent = facet.texts[part];
+        row.insertCell().textContent = text;
+        for (const group of groups) {
+          const one = cell(...[i, group, part].filter((at) => at !== null));
+          const td = row.insertCell();
+          td.textContent = said(one, "");
+          td.append(element("span", "pm", one.runs ? ` (${one.runs})` : ""));
+        }
+      });
+    }
+    frame.append(table);
+    return frame;
+  }
+
+  const mixed = (part) => PAPER.map((value, i) => Math.round(value + (BLUE[i] - value) * part));
+  const css = (colour) => `rgb(${colour.join(",")})`;
+  const ink = (colour) => {
+    const linear = colour.map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+    const light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+    return (light + 0.05) / 0.05 >= 1.05 / (light + 0.05) ? "#000" : "#fff";
+  };
+
+  async function heat() {
+    const { measure, across, down } = heated;
+    const read = await valuesOf(measure);
+    const cell = cells(read, [down, across]);
+    const all = down.texts.flatMap((_, i) => across.texts.map((__, j) => cell(i, j)));
+    const means = all.map(({ mean }) => mean).filter((mean) => mean !== null);
+    const [low, high] = [Math.min(...means), Math.max(...means)];
+    const frame = element("div", "scroll");
+    const table = element("table", "heatmap");
+    const about = element("p");
+    about.append(element("b", "", titled(measure)), `: means over all other axes and the seeds. Across: ${titled(across)}. Down: ${titled(down)}.`);
+    table.setAttribute("aria-label", `${titled(measure)} over ${titled(across)} and ${titled(down)}`);
+    const head = table.createTHead().insertRow();
+    head.insertCell();
+    across.texts.forEach((text) => head.append(Object.assign(element("th", "", text), { scope: "col" })));
+    const body = table.createTBody();
+    down.texts.forEach((text, i) => {
+      const row = body.insertRow();
+      row.append(Object.assign(element("th", "", text), { scope: "row" }));
+      across.texts.forEach((_, j) => {
+        const one = all[i * across.texts.length + j];
+        const colour = one.mean === null ? MISSING : mixed(high > low ? (one.mean - low) / (high - low) : 0);
+        const td = row.insertCell();
+        td.style.background = css(colour);
+        td.style.color = ink(colour);
+        const words = one.mean === null ? "–" : three(one.mean);
+        td.append(element("span", across.texts.length > TEXT_COLUMNS ? "unseen" : "", words));
+        td.tabIndex = i + j === 0 ? 0 : -1;
+        const show = () => {
+          const at = td.getBoundingClientRect();
+          const where = `${down.name} = ${level(down, i)}, ${across.name} = ${level(across, j)}`;
+          tell(at.right - 8, at.top, element("div", "tip-x", where), element("div", "", `${measure.name} ${said(one, measure.unit)}`), element("div", "pm", [count(one.runs), interval].filter(Boolean).join("; ")));
+        };
+        td.addEventListener("mouseenter", show);
+        td.addEventListener("focus", show);
+        td.addEventListener("mouseleave", hush);
+        td.addEventListener("blur", hush);
+      });
+    });
+    table.addEventListener("keydown", moved);
+    frame.append(table);
+    const ramp = element("p", "ramp");
+    const colours = element("span", "colours");
+    colours.style.background = `linear-gradient(90deg,${css(PAPER)},${css(BLUE)})`;
+    ramp.append(element("span", "", three(low)), colours, element("span", "", three(high)), " ", element("span", "", titled(measure)));
+    document.querySelector("#map .heat-place").replaceChildren(about, frame, ramp);
+    framed(frame);
+  }
+
+  // Arrow keys move from cell to cell; one of them is in the order of the tab key.
+  function moved(event) {
+    const td = event.target.closest("td");
+    const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+    if (!td || !(event.key in steps)) return;
+    const [down, right] = steps[event.key];
+    const row = td.parentElement.parentElement.rows[td.parentElement.sectionRowIndex + down];
+    const next = row && row.cells[td.cellIndex + right];
+    event.preventDefault();
+    if (!next || next.tagName !== "TD") return;
+    [td.tabIndex, next.tabIndex] = [-1, 0];
+    next.focus();
+  }
+
+  function heatControls() {
+    const form = document.querySelector("#map .choose");
+    const place = form.querySelector(".selects");
+    select(place, "Measure", sweep.measures.map((one) => [titled(one), one, true]), heated.measure, (one) => { heated.measure = one; heat(); });
+    const picks = {};
+    const pick = (role, other) => (axis) => {
+      if (heated[other] === axis) {
+        heated[other] = heated[role];
+        picks[other].set(heated[other]);
+      }
+      heated[role] = axis;
+      heat();
+    };
+    picks.across = select(place, "Across", axisOptions(sweep.most.heat, null), heated.across, pick("across", "down"));
+    picks.down = select(place, "Down", axisOptions(sweep.most.heat, null), heated.down, pick("down", "across"));
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.hidden = false;
+  }
+
+  document.documentElement.classList.add("drawn-by-script");
+  controls();
+  await draw();
+  const fits = (axis) => axis && axis.texts.length <= sweep.most.heat;
+  if (fits(heated.across) && fits(heated.down)) {
+    heatControls();
+    await heat();
+  } else if (!document.querySelector("#map table")) document.getElementById("map").hidden = true;
+})();
