@@ -12,7 +12,7 @@ import pytest
 import narrows as nw
 from narrows import packets
 from narrows.packets import capture
-from narrows.packets.flow import cut
+from narrows.packets.tables import cut
 from narrows.report import sequence
 
 if TYPE_CHECKING:

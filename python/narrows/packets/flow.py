@@ -7,198 +7,20 @@ beyond 2^32.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from narrows.base.errors import InputError
 from narrows.packets import capture
+from narrows.packets.tables import Acks, FlowPackets, Losses, Sacks, Segments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from narrows.packets.capture import Capture, Flags, Integers
     from narrows.packets.links import Ends, Links
-
-
-@dataclass(frozen=True, slots=True)
-class Segments:
-    """Segments with payload, SYN or FIN that the sender sent, in order of time; an array for each attribute.
-
-    Attributes
-    ----------
-    time_ns : array
-        When its transmission on the sender's link started, ns; of one that the sender's own queue dropped, when that
-        happened.
-    seq, length : array
-        Relative sequence number; bytes of payload.
-    retransmitted : array
-        Whether it repeats payload that was sent before.
-    lost : array
-        Whether it was lost on the way, as far as captures tell; see `Losses`.
-    ce : array
-        Whether it came to the last link with a congestion mark (CE).
-    cwr : array
-        Whether it has the CWR flag of RFC 3168.
-    syn, fin : array
-        Whether it has these flags.
-    """
-
-    time_ns: Integers
-    seq: Integers
-    length: Integers
-    retransmitted: Flags
-    lost: Flags
-    ce: Flags
-    cwr: Flags
-    syn: Flags
-    fin: Flags
-
-    @property
-    def data(self) -> Flags:
-        """Which have payload."""
-        return self.length > 0
-
-
-@dataclass(frozen=True, slots=True)
-class Acks:
-    """ACKs in order of their arrival; an array for each attribute.
-
-    Attributes
-    ----------
-    time_ns : array
-        When it arrived at the sender, ns.
-    ack : array
-        Relative acknowledgement number.
-    window : array
-        Advertised window, scaled, bytes; its right edge is `ack` + `window`.
-    duplicate : array
-        Whether it repeats number and window of the one before while data is outstanding (RFC 5681, section 2).
-    ecn : array
-        Whether it reports a congestion mark: ECE of RFC 3168 and DCTCP, a changed counter of AccECN (RFC 9768).
-    """
-
-    time_ns: Integers
-    ack: Integers
-    window: Integers
-    duplicate: Flags
-    ecn: Flags
-
-
-@dataclass(frozen=True, slots=True)
-class Sacks:
-    """SACK blocks (RFC 2018), an array for each attribute.
-
-    Attributes
-    ----------
-    ack : array
-        Index of the ACK that carries the block.
-    left, right : array
-        Relative edges; the right one is behind the block.
-    duplicate : array
-        Whether it reports data that arrived twice (D-SACK, RFC 2883).
-    """
-
-    ack: Integers
-    left: Integers
-    right: Integers
-    duplicate: Flags
-
-
-@dataclass(frozen=True, slots=True)
-class Losses:
-    """Segments that were lost, in order of the segments.
-
-    Attributes
-    ----------
-    segment : array
-        Index of the segment.
-    time_ns : array
-        When it was dropped; -1 if it vanished between two links.
-    where : tuple of str
-        The direction whose queue dropped it (``r1->r2``), or ``on the way``.
-    why : tuple of str
-        The queue's reason: ``dropped: no room, sub-queue 0``.
-    """
-
-    segment: Integers
-    time_ns: Integers
-    where: tuple[str, ...]
-    why: tuple[str, ...]
-
-
-_Table = TypeVar("_Table", Segments, Acks, Sacks, Losses)
-
-
-@dataclass(frozen=True, slots=True)
-class FlowPackets:
-    """A TCP flow as its sender sees it.
-
-    Attributes
-    ----------
-    name : str
-        The flow.
-    index : int
-        Its place in the scenario.
-    sender, receiver : str
-        Nodes; the sender is the end that sends more payload.
-    seen_at : str
-        The link at which segments and ACKs were captured: the sender's own, or the first wired one of the path.
-    exact : bool
-        Whether the times of ACKs are exact; not so where that link has jitter or follows a trace.
-    segments : Segments
-    acks : Acks
-    sacks : Sacks
-    losses : Losses
-    unseen : int
-        Losses of segments with payload that are in no capture: on the last link, or on an 802.11 channel.
-    until_ns : int or None
-        Where it was cut off, ns; ``None`` if it is whole.
-    """
-
-    name: str
-    index: int
-    sender: str
-    receiver: str
-    seen_at: str
-    exact: bool
-    segments: Segments
-    acks: Acks
-    sacks: Sacks
-    losses: Losses
-    unseen: int = 0
-    until_ns: int | None = None
-
-
-def cut(flow: FlowPackets, until_ns: int) -> FlowPackets:
-    """Return the part of a flow before a time.
-
-    Parameters
-    ----------
-    flow : FlowPackets
-    until_ns : int
-
-    Returns
-    -------
-    FlowPackets
-    """
-    sent = int(np.searchsorted(flow.segments.time_ns, until_ns))
-    came = int(np.searchsorted(flow.acks.time_ns, until_ns))
-    blocks = int(np.searchsorted(flow.sacks.ack, came))
-    lost = int(np.searchsorted(flow.losses.segment, sent))
-    return replace(
-        flow,
-        segments=_first(flow.segments, sent),
-        acks=_first(flow.acks, came),
-        sacks=_first(flow.sacks, blocks),
-        losses=_first(flow.losses, lost),
-        until_ns=until_ns,
-    )
-
-
-def _first(table: _Table, count: int) -> _Table:
-    return replace(table, **{one.name: getattr(table, one.name)[:count] for one in fields(table)})
 
 
 def tcp_flows(links: Links) -> list[str]:
@@ -246,7 +68,7 @@ def of_flow(links: Links, name: str) -> FlowPackets:
         path, hops = path[::-1], [pair[::-1] for pair in hops[::-1]]
         there, back = _only(links.sent(hops[0]), index), _only(links.sent(hops[0][::-1]), index)
     sent, dropped_first = _sent(links, hops[0], index, there)
-    start = _start(sent)
+    start = start_of(sent)
     found = _fates(links, hops, index, sent, dropped_first)
     acking = back.only((back.flags & capture.ACK > 0) & (back.flags & capture.RST == 0))
     arrived_ns = links.arrivals(hops[0][::-1], acking)
@@ -300,15 +122,41 @@ def _sent(links: Links, hop: Ends, flow: int, left: Capture) -> tuple[Capture, F
     return whole.take(at), dropped[at]
 
 
-def _start(sent: Capture) -> int:
-    """Return the initial sequence number; where the SYN is missing, that before the first segment."""
+def start_of(sent: Capture) -> int:
+    """Return the initial sequence number of a direction; where the SYN is missing, that before the first segment.
+
+    Parameters
+    ----------
+    sent : Capture
+        Packets of one direction of a flow, in order of time.
+
+    Returns
+    -------
+    int
+    """
     if not len(sent):
         return 0
     return int(sent.seq[0]) - (0 if sent.flags[0] & capture.SYN else 1)
 
 
-def _relative(numbers: Integers, start: int) -> Integers:
-    """Return sequence numbers relative to the first one, without wrapping at 2^32."""
+def relative(numbers: Integers, start: int) -> Integers:
+    """Return sequence numbers relative to the initial one, without wrapping at 2^32.
+
+    Parameters
+    ----------
+    numbers : array
+        As in the headers, in order of time.
+    start : int
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> relative(np.array([2**32 - 1, 0, 1000]), 2**32 - 1).tolist()
+    [0, 1, 1001]
+    """
     steps = np.diff(numbers, prepend=start)
     return np.cumsum((steps + 2**31) % 2**32 - 2**31)
 
@@ -380,7 +228,7 @@ def _fates(links: Links, hops: Sequence[Ends], flow: int, sent: Capture, dropped
 
 
 def _segments(sent: Capture, start: int, found: _Fates, *, accurate: bool) -> Segments:
-    seq = _relative(sent.seq, start)
+    seq = relative(sent.seq, start)
     syn = sent.flags & capture.SYN > 0
     # The number before what was sent so far; a SYN takes one number, so that its data would begin at 1.
     end = seq + sent.payload + syn
@@ -399,7 +247,7 @@ def _segments(sent: Capture, start: int, found: _Fates, *, accurate: bool) -> Se
 
 
 def _acks(acking: Capture, time_ns: Integers, start: int, segments: Segments, scale: int, *, accurate: bool) -> Acks:
-    ack = _relative(acking.ack, start)
+    ack = relative(acking.ack, start)
     syn = acking.flags & capture.SYN > 0
     end = segments.seq + segments.length + segments.fin
     sent = np.maximum.accumulate(end) if end.size else end

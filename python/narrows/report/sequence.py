@@ -14,7 +14,7 @@ import numpy as np
 
 from narrows.base.errors import InputError
 from narrows.packets import Links, of_flow, tcp_flows
-from narrows.packets.flow import cut
+from narrows.packets.tables import cut
 from narrows.report.values import TIME, Figure, Line, Panel
 
 if TYPE_CHECKING:

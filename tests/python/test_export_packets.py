@@ -1,0 +1,249 @@
+"""Packets of a run for other programs: graphs of xplot and traces of ns-2, as these programs' own."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import subprocess
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import narrows as nw
+from narrows import packets
+from narrows.export import ns2, xplot
+from narrows.packets.measured import outstanding, round_trips
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NUMBER = r"-?\d+"
+TIME = r"\d+\.\d{9}"
+COMMAND = re.compile(
+    rf"(?:green|yellow|purple|white|red|orange|go|line {TIME} {NUMBER} {TIME} {NUMBER}"
+    rf"|(?:[duh]tick|[du]arrow|[al]text|x|dot|diamond) {TIME} {NUMBER})"
+)
+TEXTS = {"R", "3", "D", "SYN", "FIN", "CWR", "CE"}
+
+LINE = re.compile(
+    r"[+\-rd] \d+(?:\.\d+)?(?:e-\d+)? \d+ \d+ (?:tcp|ack|udp) \d+ [C-]--[A-][E-]-[N-] \d+ \d+\.\d+ \d+\.\d+ \d+ \d+"
+)
+
+
+@pytest.fixture(scope="module")
+def cubic(tmp_path_factory: pytest.TempPathFactory) -> nw.Run:
+    return nw.run("dumbbell-cubic", seed=1, overrides={"duration": "12 s"}, pcap=tmp_path_factory.mktemp("pcap"))
+
+
+def drawn(run: nw.Run, flow: str, graph: str = "tsg") -> list[str]:
+    out = io.StringIO()
+    xplot.write(run, out, flow, graph)
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("graph", xplot.GRAPHS)
+def test_graphs_have_only_commands_of_xplot(cubic: nw.Run, graph: str) -> None:
+    lines = drawn(cubic, "first", graph)
+    assert lines[0] == "dtime signed"
+    assert lines[1::2][:3] == ["title", "xlabel", "ylabel"]
+    assert lines[-1] == "go"
+    texts = 0
+    for before, line in pairwise(lines[6:]):
+        if before.startswith(("atext", "ltext")):
+            texts += 1
+            assert line in TEXTS
+        else:
+            assert COMMAND.fullmatch(line), line
+    assert (texts > 0) == (graph == "tsg")
+
+
+@pytest.mark.parametrize("flow", ["first", "second"])
+def test_the_time_sequence_graph_has_every_packet(cubic: nw.Run, flow: str) -> None:
+    lines = drawn(cubic, flow)
+    seen = packets.of_flow(packets.Links(cubic), flow)
+    metrics = cubic.flow(flow)
+    begins = Counter(line.partition(" ")[0] for line in lines)
+    assert begins["uarrow"] == begins["darrow"] == seen.segments.seq.size
+    assert begins["R"] == metrics.retransmitted_packets
+    assert begins["x"] == seen.segments.lost.sum()
+    assert begins["3"] == metrics.triple_duplicate_acks
+    assert begins["htick"] == 2 * seen.sacks.ack.size
+    purple = lines[lines.index("purple") + 1 : lines.index("white")]
+    assert sum(line.startswith("line") for line in purple) == seen.sacks.ack.size
+    first = next(line for line in purple if line.startswith("line"))
+    time_ns = seen.acks.time_ns[seen.sacks.ack[0]]
+    assert first == f"line {time_ns / 1e9:.9f} {seen.sacks.left[0]} {time_ns / 1e9:.9f} {seen.sacks.right[0]}"
+
+
+def test_round_trips_are_those_of_the_sender(cubic: nw.Run) -> None:
+    metrics, seen = cubic.flow("first"), packets.of_flow(packets.Links(cubic), "first")
+    times, trips = round_trips(seen)
+    assert metrics.rtt_min_ms is not None
+    assert metrics.rtt_mean_ms is not None
+    assert metrics.rtt_max_ms is not None
+    assert times.size > 0.8 * metrics.rtt_samples
+    assert trips.min() >= metrics.rtt_min_ms * 1e6
+    # The sender also measures on ACKs that wait for a second segment, up to two transmission times of the bottleneck.
+    assert trips.max() <= metrics.rtt_max_ms * 1e6 + 2_400_000
+    assert trips.mean() == pytest.approx(metrics.rtt_mean_ms * 1e6, rel=0.03)
+    assert sum(line.startswith("dot") for line in drawn(cubic, "first", "rtt")) == times.size
+
+
+def test_outstanding_data_is_sent_less_acknowledged(cubic: nw.Run) -> None:
+    seen = packets.of_flow(packets.Links(cubic), "first")
+    times, octets = outstanding(seen)
+    assert (np.diff(times) >= 0).all()
+    assert octets.min() >= 0
+    frame = cubic.samples.frame("flow")
+    first = frame[frame["name"] == "first"]
+    sampled = first["time_s"].to_numpy() * 1e9
+    last = np.searchsorted(times, sampled, side="right") - 1
+    # What SACK blocks report is outstanding here, and not for the sender: up to a window in recovery.
+    window = first["cwnd_bytes"].to_numpy()
+    known = (last >= 0) & (window > 0)
+    assert (octets[last[known]] <= 2 * window[known] + 60_000).all()
+
+
+def test_other_flows_and_graphs_are_refused(cubic: nw.Run) -> None:
+    with pytest.raises(nw.InputError, match=r"graph is 'tput'; allowed: tsg, rtt, owin"):
+        xplot.write(cubic, io.StringIO(), "first", "tput")
+    with pytest.raises(nw.InputError, match=r"flow is 'none'; allowed: first, second"):
+        xplot.write(cubic, io.StringIO(), "none")
+    with pytest.raises(nw.InputError, match=r"sequence is 'words'; allowed: packets, bytes"):
+        ns2.write(cubic, io.StringIO(), "words")
+
+
+def test_a_failed_file_leaves_nothing_behind(cubic: nw.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> None:
+        message = "no space"
+        raise OSError(message)
+
+    (tmp_path / "one.xpl").write_text("before", encoding="utf-8")
+    monkeypatch.setattr(xplot, "_seconds", failing)
+    with pytest.raises(OSError, match="no space"):
+        xplot.write(cubic, tmp_path / "one.xpl", "first")
+    assert [path.name for path in tmp_path.iterdir()] == ["one.xpl"]
+    assert (tmp_path / "one.xpl").read_text(encoding="utf-8") == "before"
+
+
+def traced(run: nw.Run, sequence: str = "packets") -> list[list[str]]:
+    out = io.StringIO()
+    ns2.write(run, out, sequence)
+    lines = out.getvalue().splitlines()
+    assert all(LINE.fullmatch(line) for line in lines)
+    return [line.split(" ") for line in lines]
+
+
+def test_a_trace_counts_what_queues_counted(cubic: nw.Run) -> None:
+    rows = traced(cubic)
+    nodes = {node.name: str(place) for place, node in enumerate(cubic.scenario.resolved.nodes)}
+    events = Counter((row[0], row[2], row[3]) for row in rows)
+    for queue in cubic.queues:
+        a, b = (nodes[name] for name in queue.name.split("->"))
+        # What waits in a host's own queue at the end is in no capture.
+        unseen = queue.waiting_packets if a in {"0", "1", "4", "5"} else 0
+        assert events["+", a, b] == queue.arrived_packets - unseen
+        assert events["-", a, b] == queue.forwarded_packets
+        assert events["d", a, b] == queue.dropped_packets
+    times = [float(row[1]) for row in rows]
+    assert times == sorted(times)
+
+
+def test_packets_keep_their_number_from_link_to_link(cubic: nw.Run) -> None:
+    rows = traced(cubic)
+    lives: dict[str, list[list[str]]] = {}
+    for row in rows:
+        lives.setdefault(row[11], []).append(row)
+    for life in lives.values():
+        assert len({(row[4], row[5], row[7], row[8], row[9], row[10]) for row in life}) == 1
+        letters = "".join(row[0] for row in life)
+        assert re.fullmatch(r"(?:\+-r)*(?:\+d|\+-|\+)?", letters), letters
+        # What arrives at a node enters its next queue at once.
+        for arrival, entry in zip(life[2::3], life[3::3], strict=False):
+            assert arrival[3] == entry[2]
+            assert float(arrival[1]) == float(entry[1])
+
+
+def test_sequence_numbers_count_packets_or_bytes(cubic: nw.Run) -> None:
+    sent = [row for row in traced(cubic) if row[0] == "+" and row[2] == "0" and row[7] == "0"]
+    assert [row[10] for row in sent[:5]] == ["0", "1", "2", "3", "4"]
+    in_bytes = [row for row in traced(cubic, "bytes") if row[0] == "+" and row[2] == "0" and row[7] == "0"]
+    assert [row[10] for row in in_bytes[:4]] == ["0", "1", "1449", "2897"]
+    for one, other in zip(sent, in_bytes, strict=True):
+        assert int(one[10]) == (int(other[10]) - 1) // 1448 + 1
+    acks = [int(row[10]) for row in traced(cubic) if row[0] == "r" and row[3] == "0" and row[4] == "ack"]
+    assert acks[0] == 0
+    assert max(acks) <= max(int(row[10]) for row in sent)
+
+
+SCENARIO = """
+duration = "3 s"
+[topology]
+kind = "dumbbell"
+bottleneck = { rate = "1 Mb/s", delay = "10 ms", queue = { limit = "10 packets" } }
+access = { rate = "10 Mb/s", delay = "1 ms" }
+[tcp]
+stack = "ns2"
+cc = "reno"
+[[flows]]
+name = "one"
+from = "s1"
+to = "d1"
+"""
+
+TCL = """
+set ns [new Simulator]
+set f [open out.tr w]
+$ns trace-all $f
+foreach i {0 1 2 3} { set n($i) [$ns node] }
+$ns duplex-link $n(0) $n(1) 10Mb 1ms DropTail
+$ns duplex-link $n(1) $n(2) 1Mb 10ms DropTail
+$ns duplex-link $n(2) $n(3) 10Mb 1ms DropTail
+$ns queue-limit $n(1) $n(2) 10
+set tcp [new Agent/TCP/Newreno]
+$tcp set packetSize_ 1000
+$tcp set window_ 64
+$tcp set syn_ true
+set sink [new Agent/TCPSink]
+$ns attach-agent $n(0) $tcp
+$ns attach-agent $n(3) $sink
+$ns connect $tcp $sink
+set ftp [new Application/FTP]
+$ftp attach-agent $tcp
+$ns at 0 "$ftp start"
+$ns at 3.0 "$ns flush-trace; close $f; exit 0"
+$ns run
+"""
+
+
+@pytest.mark.ns2
+def test_a_trace_is_like_that_of_ns2_itself(tmp_path: Path) -> None:
+    ns = shutil.which("ns")
+    if ns is None:
+        pytest.skip("ns-2 (Debian package ns2) is not installed: there is no trace to compare with")
+    (tmp_path / "one.tcl").write_text(TCL, encoding="utf-8")
+    subprocess.run([ns, "one.tcl"], cwd=tmp_path, check=True, timeout=60)
+    theirs = [line.split(" ") for line in (tmp_path / "out.tr").read_text(encoding="utf-8").splitlines()]
+    assert all(LINE.fullmatch(" ".join(row)) for row in theirs)
+    ours = traced(nw.run(nw.Scenario.from_text(SCENARIO), seed=1, pcap=tmp_path / "pcap"))
+    # The end of our flow, a FIN of the receiver, has no counterpart in a one-way agent of ns-2.
+    ours = [row for row in ours if not (row[4] == "tcp" and row[2] in {"3", "2"} and row[8].startswith("3."))]
+
+    def events(rows: list[list[str]]) -> set[tuple[str, ...]]:
+        return {(row[0], *row[2:5], *row[7:10]) for row in rows}
+
+    assert events(ours) == events(theirs)
+
+    def life(rows: list[list[str]], number: str) -> list[list[str]]:
+        chosen = [row for row in rows if row[4] == "tcp" and row[10] == number]
+        return [row for row in chosen if row[11] == chosen[0][11]]
+
+    # A segment of 1,040 bytes that no queue delays takes the same steps in the same times.
+    mine, other = life(ours, "1"), life(theirs, "1")
+    assert [(row[0], *row[2:11]) for row in mine] == [(row[0], *row[2:11]) for row in other]
+    steps = [np.diff([float(row[1]) for row in rows if row[0] in "+r"]) for rows in (mine, other)]
+    assert steps[0][2:] == pytest.approx(steps[1][2:], abs=1e-6)
