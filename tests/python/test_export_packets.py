@@ -247,3 +247,27 @@ def test_a_trace_is_like_that_of_ns2_itself(tmp_path: Path) -> None:
     assert [(row[0], *row[2:11]) for row in mine] == [(row[0], *row[2:11]) for row in other]
     steps = [np.diff([float(row[1]) for row in rows if row[0] in "+r"]) for rows in (mine, other)]
     assert steps[0][2:] == pytest.approx(steps[1][2:], abs=1e-6)
+
+
+def test_the_command_writes_a_file_for_each_graph(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from narrows.cli import app
+
+    def called(*arguments: str) -> tuple[int, str]:
+        made = CliRunner().invoke(app, list(arguments))
+        return made.exit_code, made.output
+
+    out = tmp_path / "out"
+    assert called("run", "dumbbell-cubic", "--pcap", "-o", str(out), "-n", "2", "--set", "duration=11 s", "-q")[0] == 0
+    code, _ = called("export", str(out), "-o", str(tmp_path / "files"), "--to", "xplot,ns2")
+    assert code == 0
+    graphs = {f"{flow}_{graph}.xpl" for flow in ("first", "second") for graph in xplot.GRAPHS}
+    for index in (0, 1):
+        assert {path.name for path in (tmp_path / "files" / f"run-{index}").iterdir()} == graphs | {"packets.tr"}
+    bare = tmp_path / "bare"
+    assert called("run", "dumbbell-cubic", "-o", str(bare), "--set", "duration=11 s", "-q")[0] == 0
+    code, told = called("export", str(bare), "-o", str(tmp_path / "none"), "--to", "ns2")
+    assert code == 2
+    assert "has no captured packets; needed: narrows run SCENARIO --pcap" in " ".join(told.split())
+    assert not (tmp_path / "none").exists()

@@ -142,9 +142,10 @@ def export_formats(incomplete: str) -> Words:
     -------
     list of tuple
     """
-    from narrows.export.contents import FIGURES, FORMATS
+    from narrows.export.contents import FIGURES, FORMATS, PACKETS
 
-    return _listed(incomplete, ((name, "figures" if name in FIGURES else "tables") for name in FORMATS))
+    kinds = dict.fromkeys(FIGURES, "figures") | dict.fromkeys(PACKETS, "packets")
+    return _listed(incomplete, ((name, kinds.get(name, "tables")) for name in FORMATS))
 
 
 def results(incomplete: str) -> Words:

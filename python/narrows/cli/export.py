@@ -43,7 +43,7 @@ def export(
         typer.Option(
             "--to",
             metavar="FORMAT,..",
-            help="Tables: csv, latex. Figures: pdf, svg, png, pgf (TikZ).",
+            help="Tables: csv, latex. Figures: pdf, svg, png, pgf (TikZ). Packets of runs with --pcap: xplot, ns2.",
             autocompletion=completion.export_formats,
         ),
     ] = "csv",
@@ -63,7 +63,7 @@ def export(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Write tables as CSV or LaTeX, and figures as PDF, SVG, PNG or TikZ, from any directory of results.
+    """Write tables as CSV or LaTeX, figures as PDF, SVG, PNG or TikZ, and packets, from any directory of results.
 
     Without --tables and --figures, all of them. Nothing is replaced but earlier exports of the same result.
     """

@@ -102,7 +102,7 @@ VERBS: Final = (
     Verb("report", "Write one page of results that works offline, with its figures as PNG and SVG beside it."),
     Verb(
         "export",
-        "Write tables as CSV or LaTeX, and figures as PDF, SVG, PNG or TikZ, from any directory of results.",
+        "Write tables as CSV or LaTeX, figures as PDF, SVG, PNG or TikZ, and packets, from any directory of results.",
     ),
     Verb(
         "list",

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from narrows.export.contents import FIGURES, FORMATS, TABLES, Contents, Drawing, Printed, Rows, Table
+from narrows.export.contents import FIGURES, FORMATS, PACKETS, TABLES, Contents, Drawing, Printed, Rows, Table
 from narrows.export.directory import contents
 from narrows.export.options import Options
 from narrows.export.write import write
@@ -16,6 +16,7 @@ from narrows.export.write import write
 __all__ = [
     "FIGURES",
     "FORMATS",
+    "PACKETS",
     "TABLES",
     "Contents",
     "Drawing",

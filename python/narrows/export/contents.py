@@ -21,7 +21,10 @@ TABLES: Final = {"csv": ".csv", "latex": ".tex"}
 FIGURES: Final = {"pdf": ".pdf", "svg": ".svg", "png": ".png", "pgf": ".tikz"}
 """Formats of figures, with the ending of their files."""
 
-FORMATS: Final = (*TABLES, *FIGURES)
+PACKETS: Final = {"xplot": ".xpl", "ns2": ".tr"}
+"""Formats of the packets of runs with captures, with the ending of their files."""
+
+FORMATS: Final = (*TABLES, *FIGURES, *PACKETS)
 """All formats, in the order of the documentation."""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from narrows import ownership
 from narrows.base.errors import InputError
 from narrows.export import directory, latex, tables, tex
-from narrows.export.contents import FIGURES, FORMATS, TABLES
+from narrows.export.contents import FIGURES, FORMATS, PACKETS, TABLES
 from narrows.export.options import Options, options
 
 if TYPE_CHECKING:
@@ -134,6 +134,11 @@ def fill(contents: Contents, folder: Path, wanted: Options) -> None:
                 label = tex.label("tab", contents.name, table.name)
                 text = latex.table(table.printed(), table.title, label, wanted.width_mm)
                 _place(folder, f"{table.name}{TABLES['latex']}").write_text(text, encoding="utf-8")
+    traced = [kind for kind in wanted.to if kind in PACKETS]
+    if traced:
+        from narrows.export import traces
+
+        traces.write(contents, folder, traced)
     kinds = [kind for kind in wanted.to if kind in FIGURES]
     if kinds:
         from narrows.export import drawings
@@ -180,7 +185,7 @@ def _check_replaced(target: Path, prefix: str, written: Sequence[Path]) -> None:
 
 
 def _what(wanted: Options) -> str:
-    kinds = dict.fromkeys("figures" if one in FIGURES else "tables" for one in wanted.to)
+    kinds = dict.fromkeys("figures" if one in FIGURES else "tables" for one in wanted.to if one not in PACKETS)
     return f"{' or '.join(kinds)} in the formats {', '.join(wanted.to)}"
 
 

@@ -1,0 +1,66 @@
+"""Packets of runs as files of other programs: which files each format has, and writing them into a folder."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from narrows.base.errors import InputError
+from narrows.export import ns2, xplot
+from narrows.packets import NEEDED, Links, of_flow, tcp_flows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from narrows.export.contents import Contents
+    from narrows.outcome import Run
+
+_PLAIN = re.compile(r"[^\w.-]+")
+
+
+def write(contents: Contents, folder: Path, kinds: Sequence[str]) -> None:
+    """Write the packets of a result's runs into an existing folder; each of several runs has a folder in it.
+
+    Parameters
+    ----------
+    contents : Contents
+    folder : pathlib.Path
+    kinds : sequence of str
+        Formats of `narrows.export.contents.PACKETS`.
+
+    Raises
+    ------
+    InputError
+        If the result is no run, or a run has no captured packets.
+    OSError
+        If writing fails.
+    """
+    if contents.outcome is None:
+        message = f"{contents.name}: {', '.join(kinds)} are of the packets of runs; needed: {NEEDED}"
+        raise InputError(message)
+    runs = contents.outcome.runs
+    for run in runs:
+        place = folder / f"run-{run.index}" if len(runs) > 1 else folder
+        place.mkdir(parents=True, exist_ok=True)
+        for kind in kinds:
+            _WRITERS[kind](run, place)
+
+
+def _xplot(run: Run, folder: Path) -> None:
+    links = Links(run)
+    flows = tcp_flows(links)
+    if not flows:
+        message = f"{run.scenario.name}: no TCP flow passes a wired link; xplot graphs are of TCP flows"
+        raise InputError(message)
+    for name in flows:
+        packets = of_flow(links, name)
+        for graph in xplot.GRAPHS:
+            xplot.write_flow(packets, folder / f"{_PLAIN.sub('-', name)}_{graph}.xpl", graph)
+
+
+def _ns2(run: Run, folder: Path) -> None:
+    ns2.write(run, folder / "packets.tr")
+
+
+_WRITERS: Final[dict[str, Callable[[Run, Path], None]]] = {"xplot": _xplot, "ns2": _ns2}
