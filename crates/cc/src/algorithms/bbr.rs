@@ -30,7 +30,7 @@
 //! |---|---|---|---|---|
 //! | STARTUP's gain | 2/ln 2 = 2.885 | 739/256 | 2.89 | Linux |
 //! | maximum of bandwidth | exact, 10 rounds | best three samples, 10 rounds | exact, 10 rounds | exact |
-//! | a round-trip time equal to the minimum | renews it | renewed it until `<=` became `<` (7.2 has it) | renews it | Linux 7.2 |
+//! | a round-trip time equal to the minimum | renews it | does not renew it (6.1, 7.2) | renews it | Linux |
 //! | data in flight at the end of a phase | now | when the next segment may leave | now | Linux |
 //! | pacing margin | none | 1 % | none | 1 % |
 //! | ACK aggregation in the window | no | yes | yes, epochs of 2^17 bytes | `ack_aggregation` |
