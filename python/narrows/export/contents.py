@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import fnmatch
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from narrows.base.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     import pyarrow as pa
 
@@ -103,6 +104,8 @@ class Drawing:
         Returns the figure of a width in inches as a ``tikzpicture``.
     svg : callable, optional
         Returns the figure as an SVG document, where that is not matplotlib's.
+    files : mapping
+        Files by format, for a figure that is there as pictures alone: it cannot be drawn in other formats.
     """
 
     name: str
@@ -111,11 +114,12 @@ class Drawing:
     draw: Callable[[float], Any]
     tikz: Callable[[float], str]
     svg: Callable[[], str] | None = None
+    files: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def formats(self) -> tuple[str, ...]:
         """Formats that it can be written in."""
-        return tuple(FIGURES)
+        return tuple(kind for kind in FIGURES if not self.files or kind in self.files)
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from narrows.export.contents import Contents
     from narrows.outcome import Batch, Run
+    from narrows.studies.aqm.result import Results
+    from narrows.studies.comparison import Comparison
+    from narrows.studies.contest import Contest
+    from narrows.studies.sweep.result import SweepResult
+
+    Result = Run | Batch | Comparison | Contest | SweepResult | Results
 
 
-def contents(source: str | PathLike[str] | Run | Batch) -> Contents:
+def contents(source: str | PathLike[str] | Result) -> Contents:
     """Return what a result has to export.
 
     Parameters
     ----------
-    source : path, Run or Batch
+    source : path, Run, Batch, Comparison, Contest, SweepResult or Aqm
         A directory that ``narrows run``, ``live``, ``contest``, ``sweep``, ``aqm`` or ``reproduce`` wrote with ``-o``,
         or the value that it was written from.
 
@@ -30,9 +36,49 @@ def contents(source: str | PathLike[str] | Run | Batch) -> Contents:
     InputError
         If there is nothing to export, or the directory cannot be read.
     """
-    from narrows.export import runs
-    from narrows.store import results
-
     if isinstance(source, str | PathLike):
-        return replace(runs.contents(results.load(source)), source=Path(source).resolve().name)
-    return runs.contents(source)
+        directory = Path(source)
+        return replace(_read(directory), source=directory.resolve().name)
+    return _of_value(source)
+
+
+def _of_value(made: Result) -> Contents:
+    from narrows.export import aqms, comparisons, contests, runs, sweeps
+    from narrows.studies.aqm.result import Results
+    from narrows.studies.comparison import Comparison
+    from narrows.studies.contest import Contest
+    from narrows.studies.sweep.result import SweepResult
+
+    if isinstance(made, Comparison):
+        return comparisons.contents(made)
+    if isinstance(made, Contest):
+        return contests.contents(made)
+    if isinstance(made, Results):
+        return aqms.contents(made)
+    if isinstance(made, SweepResult):
+        return sweeps.contents(made)
+    return runs.contents(made)
+
+
+def _read(directory: Path) -> Contents:
+    """Return the contents of a directory by the files that it has."""
+    from narrows.export import reproductions
+    from narrows.store import results
+    from narrows.studies.aqm import saved as aqm
+    from narrows.studies.comparison import directory as comparisons
+    from narrows.studies.contest import saved as contests
+    from narrows.studies.sweep import directory as sweeps
+    from narrows.studies.sweep import load
+
+    if comparisons.holds_one(directory):
+        return _of_value(comparisons.load(directory))
+    if reproductions.holds_one(directory):
+        return reproductions.contents(directory)
+    if not (directory / results.SUMMARY).is_file():
+        if (directory / sweeps.MARKER).is_file():
+            return _of_value(load(directory))
+        if aqm.holds_one(directory):
+            return _of_value(aqm.load(directory))
+        if contests.holds_one(directory):
+            return _of_value(contests.load(directory))
+    return _of_value(results.load(directory))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from narrows.base.errors import InputError
 from narrows.export import pgfplots, tikz
 from narrows.export.contents import Drawing
 from narrows.export.grey import distinct
@@ -13,7 +14,7 @@ from narrows.report.printed import to_matplotlib
 from narrows.report.style import PAGE_IN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from narrows.report.layout import Network
@@ -84,6 +85,28 @@ def of_network(network: Network, title: str, folder: str = "") -> Drawing:
     )
 
 
+def of_files(name: str, files: Mapping[str, Path]) -> Drawing:
+    """Return a figure that is there as pictures alone.
+
+    Parameters
+    ----------
+    name : str
+    files : mapping
+        Files by format.
+
+    Returns
+    -------
+    Drawing
+    """
+
+    def absent(_: float) -> str:
+        message = f"figure {name!r} is there as a picture alone; allowed: {', '.join(files)}"
+        raise InputError(message)
+
+    title = name.replace("-", " ")
+    return Drawing(name, title[:1].upper() + title[1:], "", absent, absent, files=files)
+
+
 def save(drawing: Drawing, path: Path, kind: str, width_in: float, dpi: int) -> None:
     """Write a drawing as a file; equal numbers give equal files.
 
@@ -99,11 +122,18 @@ def save(drawing: Drawing, path: Path, kind: str, width_in: float, dpi: int) -> 
 
     Raises
     ------
+    InputError
+        If the figure is there in other formats alone.
     OSError
         If it cannot be written.
     """
     from narrows.report import style
 
+    if drawing.files:
+        if kind not in drawing.files:
+            drawing.draw(width_in)
+        path.write_bytes(drawing.files[kind].read_bytes())
+        return
     if kind == "pgf":
         path.write_text(tikz.document(drawing.title, drawing.caption, drawing.tikz(width_in)), encoding="utf-8")
         return

@@ -2,6 +2,7 @@ r"""Tables for LaTeX: with booktabs, a caption and a label, ready for ``\input``
 
 A table that is too wide for its width is turned, with a row for each column; one that is too wide then too spans both
 columns of the paper (``table*``), in parts below each other where these do not suffice.
+One that is too long for a page has several floats.
 """
 
 from __future__ import annotations
@@ -19,8 +20,12 @@ if TYPE_CHECKING:
 NEEDED: Final = r"\usepackage{booktabs}"
 """Line that a document needs before it begins."""
 
-_LETTER_MM: Final = 1.45
+_LETTER_MM: Final = 1.4
 """Width of a letter at 8 pt, about, mm."""
+_LONGEST: Final = 54
+"""Rows of a float; a longer table has several, for a float cannot be longer than a page."""
+_WRAPPED: Final = 50
+"""Letters of a text in one line, at most."""
 _GAP_MM: Final = 2.8
 """Space between columns, mm: twice 4 pt."""
 _NUMBER: Final = re.compile(r"[+−-]?[\d.,\s]*\d[\d.,]*( ?%)?( ± [\d.,]+)?|[–—∞]|−∞|")
@@ -48,22 +53,29 @@ def table(printed: Printed, title: str, label: str, width_mm: float) -> str:
         turned = _turned(printed)
         if _wide(turned) <= width_mm or _wide(turned) <= WIDTHS_MM["page"] < _wide(printed):
             chosen = turned
-    star = "*" if _wide(chosen) > WIDTHS_MM["column"] else ""
+    floats = [chosen.rows[start : start + _LONGEST] for start in range(0, len(chosen.rows), _LONGEST)] or [()]
+    made = [comment(f"Written by Narrows. The document's preamble needs: {NEEDED}")]
+    for number, rows in enumerate(floats, 1):
+        whole = len(floats) == 1
+        caption = title if whole else f"{title} (part {number} of {len(floats)})"
+        named = label if number == 1 else f"{label}-{number}"
+        made += _float(Printed(chosen.heads, rows, chosen.note), caption, named)
+    return "\n".join([*made, ""])
+
+
+def _float(printed: Printed, title: str, label: str) -> list[str]:
+    star = "*" if _wide(printed) > WIDTHS_MM["column"] else ""
     caption = ". ".join(escape(part.rstrip(".")) for part in (title, printed.note) if part)
-    return "\n".join(
-        [
-            comment(f"Written by Narrows. The document's preamble needs: {NEEDED}"),
-            rf"\begin{{table{star}}}",
-            r"  \centering",
-            r"  \footnotesize",
-            r"  \setlength{\tabcolsep}{4pt}",
-            rf"  \caption{{{caption}.}}",
-            rf"  \label{{{label}}}",
-            "\n  \\par\\medskip\n".join(_tabular(part) for part in _parts(chosen)),
-            rf"\end{{table{star}}}",
-            "",
-        ]
-    )
+    return [
+        rf"\begin{{table{star}}}",
+        r"  \centering",
+        r"  \footnotesize",
+        r"  \setlength{\tabcolsep}{4pt}",
+        rf"  \caption{{{caption}.}}",
+        rf"  \label{{{label}}}",
+        "\n  \\par\\medskip\n".join(_tabular(part) for part in _parts(printed)),
+        rf"\end{{table{star}}}",
+    ]
 
 
 def _parts(printed: Printed) -> list[Printed]:
@@ -85,7 +97,7 @@ def _tabular(printed: Printed) -> str:
     count = len(printed.heads)
     return "\n".join(
         [
-            rf"  \begin{{tabular}}{{@{{}}{_alignment(printed)}@{{}}}}",
+            rf"  \begin{{tabular}}{{@{{}}{''.join(_alignment(printed))}@{{}}}}",
             r"    \toprule",
             *_heads(printed),
             r"    \midrule",
@@ -121,18 +133,23 @@ def _cell(text: str) -> str:
     return f"${text}$"
 
 
-def _alignment(printed: Printed) -> str:
-    """Return a letter for each column: words to the left, numbers to the right."""
+def _alignment(printed: Printed) -> list[str]:
+    """Return each column's alignment: words to the left, numbers to the right, and long texts in lines."""
     whole = [row for row in printed.rows if len(row) > 1]
     sides = ["r" if all(_NUMBER.fullmatch(row[index]) for row in whole) else "l" for index in range(len(printed.heads))]
-    return "".join(["l", *sides[1:]])
+    longest = [max((len(row[index]) for row in whole), default=0) for index in range(len(printed.heads))]
+    sides = ["l", *sides[1:]]
+    return [
+        f"p{{{_WRAPPED * _LETTER_MM:.0f}mm}}" if side == "l" and long > _WRAPPED else side
+        for side, long in zip(sides, longest, strict=True)
+    ]
 
 
 def _wide(printed: Printed) -> float:
     """Return the width of a table at 8 pt, about, mm."""
     columns: list[int] = []
     for index, (title, unit) in enumerate(printed.heads):
-        cells = (len(row[index]) for row in printed.rows if len(row) > 1)
+        cells = (min(len(row[index]), _WRAPPED) for row in printed.rows if len(row) > 1)
         columns.append(max(len(title), len(unit) + 2 if unit else 0, *cells, 0))
     return sum(columns) * _LETTER_MM + (len(columns) - 1) * _GAP_MM
 

@@ -46,10 +46,10 @@ PATTERNS: Final = {
 DASHES: Final = ("solid", "dashed", "dotted", "dash dot")
 
 _DIGIT_MM: Final = 1.45
-_LETTER_MM: Final = 1.5
+LETTER_MM: Final = 1.5
 """Width of a digit and of a letter at the size of tick labels and legends, about, mm."""
 _GREY: Final = "#8A8F98"
-_GRID: Final = "#D9DCE1"
+GRID: Final = "#D9DCE1"
 _DARK: Final = "#5A5F68"
 
 
@@ -70,7 +70,7 @@ def picture(figure: Figure, width_in: float) -> str:
     margin = 8.5 + _DIGIT_MM * max(map(_digits, limits), default=0)
     width = 25.4 * width_in - margin - 5.0
     used = [line.colour for panel in figure.panels for line in panel.lines]
-    used += [band.colour for panel in figure.panels for band in panel.bands] + [_GREY, _GRID, _DARK]
+    used += [band.colour for panel in figure.panels for band in panel.bands] + [_GREY, GRID, _DARK]
     legend = _legend(figure, width)
     body: list[str] = []
     for index, (panel, ends) in enumerate(zip(figure.panels, limits, strict=True)):
@@ -103,17 +103,18 @@ def _digits(ends: tuple[float, float] | None) -> int:
 
 def _shared(figure: Figure, margin: float, width: float) -> Iterator[str]:
     names = len(figure.panels)
-    yield f"group style={{group size=1 by {names}, vertical sep=5mm, x descriptions at=edge bottom}}"
+    apart = "9mm" if any(panel.title for panel in figure.panels[1:]) else "5mm"
+    yield f"group style={{group size=1 by {names}, vertical sep={apart}, x descriptions at=edge bottom}}"
     yield f"scale only axis, width={width:.2f}mm, height={25.4 * figure.panel_in - 6:.2f}mm"
-    yield rf"tick label style={{font=\scriptsize}}, grid=major, grid style={{{named(_GRID)}, line width=0.3pt}}"
+    yield rf"tick label style={{font=\scriptsize}}, grid=major, grid style={{{named(GRID)}, line width=0.3pt}}"
     yield "axis lines=left, axis line style={-}, tick align=outside, tick pos=lower, axis on top=false"
     yield "scaled ticks=false, y tick label style={/pgf/number format/fixed, /pgf/number format/1000 sep={,}}"
     yield "unbounded coords=jump, every axis plot/.append style={line join=round}"
     yield f"ylabel style={{at={{(axis description cs:{-(margin - 4) / width:.4f},0.5)}}, anchor=south}}"
     yield r"title style={at={(0,1)}, anchor=south west, font=\footnotesize\bfseries, inner sep=1.5pt}"
     above = f"at={{(0.5,1)}}, anchor=south, yshift={_lift(figure)}"
-    apart = "/tikz/every even column/.append style={column sep=2.5mm}"
-    yield rf"legend style={{draw=none, fill=none, font=\scriptsize, {above}, {apart}}}"
+    gap = "/tikz/every even column/.append style={column sep=2.5mm}"
+    yield rf"legend style={{draw=none, fill=none, font=\scriptsize, {above}, {gap}}}"
     yield "legend cell align=left"
     yield f"xlabel={{{escape(figure.x_label)}}}"
     if figure.x_log:
@@ -124,7 +125,7 @@ def _shared(figure: Figure, margin: float, width: float) -> Iterator[str]:
         ticks = ", ".join(f"{{{escape(tick)}}}" for tick in figure.ticks)
         yield f"xtick={{{','.join(map(str, range(len(figure.ticks))))}}}, xticklabels={{{ticks}}}"
         yield f"xmin=-0.6, xmax={len(figure.ticks) - 0.4:g}"
-        if sum(map(len, figure.ticks)) * _LETTER_MM > 0.8 * width:
+        if sum(map(len, figure.ticks)) * LETTER_MM > 0.8 * width:
             yield "x tick label style={rotate=30, anchor=north east, inner sep=1pt}"
     elif figure.x_range:
         yield f"xmin={figure.x_range[0]:.6g}, xmax={figure.x_range[1]:.6g}"
@@ -165,7 +166,7 @@ def _legend(figure: Figure, width: float) -> list[list[str]]:
                 )
     if not 1 < len(entries) <= MOST_NAMED:
         return []
-    fit = max(1, int(width // (10 + _LETTER_MM * max(map(len, entries)))))
+    fit = max(1, int(width // (10 + LETTER_MM * max(map(len, entries)))))
     made = [[rf"\addlegendimage{{{pen}}}", rf"\addlegendentry{{{escape(name)}}}"] for name, pen in entries.items()]
     made[0].insert(0, f"% columns {fit}")
     return made
@@ -200,7 +201,8 @@ def _panel(figure: Figure, panel: Panel) -> Iterator[str]:
 
 def _pen(line: Line, *, legend: bool = False) -> str:
     if line.markers:
-        return f"only marks, {named(line.colour)}, {_mark(line.symbol)}, mark size=1.5pt"
+        size = 2.2 if line.symbol == "diamond" else 1.5
+        return f"only marks, {named(line.colour)}, {_mark(line.symbol)}, mark size={size}pt"
     pen = f"{named(line.colour)}, {DASHES[line.dash % len(DASHES)]}, line width={0.8 * line.width:.2f}pt"
     if line.mark:
         first, step = every(len(line.x), line.place)
@@ -227,10 +229,10 @@ def _line(line: Line) -> Iterator[str]:
             rf"\addplot[{options}, forget plot, error bars/.cd, y dir=both, y explicit] "
             r"table[x index=0, y index=1, y error minus index=2, y error plus index=3] {"
         )
-        yield from _rows(line.x, line.y, line.y - line.low, line.high - line.y)
+        yield from rows(line.x, line.y, line.y - line.low, line.high - line.y)
     else:
         yield rf"\addplot[{options}, forget plot] table {{"
-        yield from _rows(line.x, line.y)
+        yield from rows(line.x, line.y)
     yield "};"
 
 
@@ -246,7 +248,7 @@ def _spread(line: Line) -> Iterator[str]:
         if line.step:
             x, low, high = np.repeat(x, 2)[1:], np.repeat(low, 2)[:-1], np.repeat(high, 2)[:-1]
         yield rf"\addplot[draw=none, fill={named(line.colour)}, fill opacity=0.18, forget plot] table {{"
-        yield from _rows(np.concatenate([x, x[::-1]]), np.concatenate([low, high[::-1]]))
+        yield from rows(np.concatenate([x, x[::-1]]), np.concatenate([low, high[::-1]]))
         yield "};"
 
 
@@ -259,11 +261,16 @@ def _stack(panel: Panel) -> Iterator[str]:
         x, low, high = area.x, below, top
         if line.step:
             x, low, high = np.repeat(x, 2)[1:], np.repeat(low, 2)[:-1], np.repeat(high, 2)[:-1]
-        yield from _rows(np.concatenate([x, x[::-1]]), np.concatenate([low, high[::-1]]))
+        yield from rows(np.concatenate([x, x[::-1]]), np.concatenate([low, high[::-1]]))
         yield "};"
         below = top
 
 
-def _rows(*columns: Array) -> Iterable[str]:
+def rows(*columns: Array) -> Iterable[str]:
+    """Return the lines of a table: a point each, with six digits.
+
+    >>> list(rows(np.array([0.5, 2e6]), np.array([np.nan, 1 / 3])))
+    ['0.5 nan', '2e+06 0.333333']
+    """
     for row in zip(*(np.asarray(column).tolist() for column in columns), strict=True):
         yield " ".join("nan" if math.isnan(value) else f"{value:.6g}" for value in row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from narrows.export.columns import documented
@@ -51,6 +52,15 @@ def of_frame(frame: pd.DataFrame, docs: Mapping[str, str]) -> Rows:
     import pyarrow as pa
 
     return of_arrow(pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None), docs)
+
+
+def finite(value: float) -> float | None:
+    """Return a number, or "no value" for NaN and infinity.
+
+    >>> finite(0.5), finite(float("nan"))
+    (0.5, None)
+    """
+    return value if math.isfinite(value) else None
 
 
 def write_csv(path: Path, rows: Rows) -> None:

@@ -9,7 +9,7 @@ from narrows.export.tex import comment, escape
 from narrows.report.shapes import ROLES, extent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from narrows.report.layout import Layout
     from narrows.report.shapes import Shape
@@ -97,6 +97,55 @@ def shapes(items: list[Shape], layout: Layout, width_in: float) -> str:
             *colours(used),
             rf"\useasboundingbox ({left:.2f},{top:.2f}) rectangle ({right:.2f},{bottom:.2f});",
             *body,
+            r"\end{tikzpicture}",
+        ]
+    )
+
+
+def matrix(title: str, labels: Sequence[str], cells: Sequence[Sequence[tuple[str, str, str]]], width_in: float) -> str:
+    """Return a heat map as a picture: squares with numbers, rows of the first slot, columns of the second.
+
+    Parameters
+    ----------
+    title : str
+    labels : sequence of str
+        Of rows and columns.
+    cells : sequence
+        Rows of (text, colour of the square, colour of the text).
+    width_in : float
+        Largest width in inches.
+
+    Returns
+    -------
+    str
+    """
+    side = min(25.4 * 0.36, (25.4 * width_in - 14 - 1.6 * max(map(len, labels))) / len(labels))
+    size = min(7.0, side * 0.75)
+    room = 2.0 + 1.6 * max(map(len, labels))
+    turn = ", rotate=90, anchor=west" if max(map(len, labels)) > 4 else ", anchor=south"
+    body = []
+    for index, label in enumerate(labels):
+        at = f"{(index + 0.5) * side:.2f}mm"
+        body.append(rf"\node[anchor=east, font=\scriptsize] at (0mm,-{at}) {{{escape(label)}}};")
+        body.append(rf"\node[font=\scriptsize{turn}] at ({at},0mm) {{{escape(label)}}};")
+    for i, row in enumerate(cells):
+        for j, (text, background, ink) in enumerate(row):
+            left, top = f"{j * side:.2f}mm", f"{-i * side:.2f}mm"
+            body.append(
+                rf"\path[fill={named(background)}, draw=white, line width=0.6pt] ({left},{top}) rectangle "
+                rf"+({side:.2f}mm,-{side:.2f}mm) node[pos=0.5, text={named(ink)}] {{{escape(text)}}};"
+            )
+    head = 4.0 + (room if max(map(len, labels)) > 4 else 4.0)
+    half = f"{len(labels) * side / 2:.2f}mm"
+    return "\n".join(
+        [
+            rf"\begin{{tikzpicture}}[font=\fontsize{{{size:.1f}}}{{{1.2 * size:.1f}}}\selectfont]",
+            *colours(colour for row in cells for _, *pair in row for colour in pair),
+            *body,
+            rf"\node[anchor=south, font=\footnotesize] at ({half},{head - 4:.2f}mm) {{second slot}};",
+            rf"\node[anchor=south, rotate=90, font=\footnotesize] at (-{room + 1:.2f}mm,-{half}) {{first slot}};",
+            rf"\node[anchor=south west, font=\footnotesize\bfseries] at (-{room + 5:.2f}mm,{head:.2f}mm) "
+            rf"{{{escape(title)}}};",
             r"\end{tikzpicture}",
         ]
     )

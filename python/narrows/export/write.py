@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from narrows import ownership
 from narrows.base.errors import InputError
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from narrows.export.contents import Contents, Drawing, Table
-    from narrows.outcome import Batch, Run
+    from narrows.export.directory import Result
 
 
 def write(
-    source: str | PathLike[str] | Run | Batch | Any,
+    source: str | PathLike[str] | Result,
     out: str | PathLike[str],
     to: str | Sequence[str] = "csv",
     *,
@@ -144,7 +144,8 @@ def fill(contents: Contents, folder: Path, wanted: Options) -> None:
         from narrows.export import drawings
 
         for drawing in contents.chosen_figures(wanted.figures):
-            for kind in kinds:
+            # A pattern takes the formats that there are; a name asks for each.
+            for kind in kinds if drawing.name in wanted.figures else (one for one in kinds if one in drawing.formats):
                 path = _place(folder, f"{drawing.name}{FIGURES[kind]}")
                 drawings.save(drawing, path, kind, wanted.width_in, wanted.dpi)
 

@@ -23,6 +23,13 @@ HATCHES = {"circle": "", "square": "////", "triangle": "....", "diamond": "xxxx"
 """Matplotlib's hatching of areas, by the marker of their line."""
 
 
+LETTER_IN = 0.06
+"""Width of a letter of tick labels, about, in."""
+
+AXIS_LEFT_IN = 0.6
+"""Width of what stands to the left of an axis, about, in."""
+
+
 def to_matplotlib(figure: Figure, kind: type[Any] | None = None) -> Any:
     """Draw the same figure as a matplotlib `Figure` for a column of a paper. Call within `style.paper_style()`.
 
@@ -68,6 +75,11 @@ def to_matplotlib(figure: Figure, kind: type[Any] | None = None) -> Any:
     last.set_xlabel(figure.x_label)
     if figure.ticks:
         last.set_xticks(range(len(figure.ticks)), figure.ticks)
+        if crowded(figure):
+            last.tick_params(axis="x", rotation=30)
+            for label in last.get_xticklabels():
+                label.set_horizontalalignment("right")
+                label.set_rotation_mode("anchor")
         last.set_xlim(-0.6, len(figure.ticks) - 0.4)
     elif figure.x_range:
         last.set_xlim(*figure.x_range)
@@ -82,6 +94,18 @@ def to_matplotlib(figure: Figure, kind: type[Any] | None = None) -> Any:
             ncols=min(len(handles), 4 if max(map(len, handles)) < 14 else 2),
         )
     return mpl
+
+
+def crowded(figure: Figure) -> bool:
+    """Return whether the names of the ticks would run into each other.
+
+    >>> from narrows.report.values import Figure
+    >>> ticks = ("RFC 793", "NewReno", "mode 1", "mode 2", "mode 3", "mode 4", "mode 5", "mode 6", "mode 7")
+    >>> [crowded(Figure("f", "", "", "", (), ticks=ticks, width_in=width)) for width in (3.5, 7.16)]
+    [True, False]
+    """
+    longest = max((len(line) for tick in figure.ticks for line in tick.splitlines()), default=0)
+    return longest * LETTER_IN * len(figure.ticks) > figure.width_in - AXIS_LEFT_IN
 
 
 def _draw_panel(ax: Any, panel: Panel, handles: dict[str, Any]) -> None:

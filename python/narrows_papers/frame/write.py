@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from narrows.report import charts, render, topology
+from narrows.report import charts, render, stored, topology
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +47,8 @@ def write(folder: Path, contents: Contents) -> Reproduction:
     drawings = () if plan is None else topology.write_figures(plan.network, figures, plan.title)
     result = replace(contents.result, figures=(*drawings, *images, *(path for one in drawn for path in one.files)))
     texts = {PAGE: _page(result, contents, drawn), SUMMARY: _summary(result, contents)}
+    if contents.figures:
+        texts[stored.FILE] = stored.dumps(contents.figures)
     if contents.csv is not None:
         texts[CELLS] = contents.csv(result.cells)
     written = [render.write_text(folder / name, text) for name, text in {**texts, **contents.files}.items()]

@@ -172,6 +172,7 @@ def to_json(made: Aqm) -> dict[str, Any]:
         "cells": [
             {
                 "scenario": cell.scenario_label,
+                "title": cell.scenario.title,
                 "queue": cell.queue,
                 "observed": cell.observed,
                 "measures": {name: _plain(made.estimate(name, cell.queue, cell.scenario_label)) for name in COLUMNS},

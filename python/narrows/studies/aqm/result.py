@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -70,19 +71,25 @@ class Ellipse:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Aqm:
-    """A comparison of queue disciplines.
+class Results(ABC):
+    """Records of every discipline on every scenario, with their means."""
 
-    Attributes
-    ----------
-    plan : Plan
-    records : tuple of Record
-        Cell by cell in the plan's order, and by run within a cell.
-    """
+    __slots__ = ()
 
-    plan: Plan
-    records: tuple[Record, ...]
+    @property
+    @abstractmethod
+    def runs(self) -> tuple[Record, ...]:
+        """The records."""
+
+    @property
+    @abstractmethod
+    def scenarios(self) -> dict[str, str]:
+        """Titles of the scenarios by label, in their order."""
+
+    @property
+    @abstractmethod
+    def queues(self) -> tuple[str, ...]:
+        """The disciplines, in their order."""
 
     def of(self, queue: str, scenario: str) -> list[Record]:
         """Return the records of a discipline on a scenario, by run.
@@ -101,7 +108,7 @@ class Aqm:
         KeyError
             If there is no such cell.
         """
-        found = [one for one in self.records if (one.queue, one.scenario) == (queue, scenario)]
+        found = [one for one in self.runs if (one.queue, one.scenario) == (queue, scenario)]
         if not found:
             raise KeyError((queue, scenario))
         return found
@@ -184,11 +191,41 @@ class Aqm:
         import pandas as pd
 
         rows: list[dict[str, Any]] = []
-        for scenario in self.plan.scenarios:
-            for queue in self.plan.queues:
+        for scenario in self.scenarios:
+            for queue in self.queues:
                 row: dict[str, Any] = {"scenario": scenario, "queue": queue}
                 for name in COLUMNS:
                     estimate = self.estimate(name, queue, scenario)
                     row |= {name: estimate.mean, f"{name}_ci": estimate.half_width}
                 rows.append(row)
         return pd.DataFrame(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Aqm(Results):
+    """A comparison of queue disciplines.
+
+    Attributes
+    ----------
+    plan : Plan
+    records : tuple of Record
+        Cell by cell in the plan's order, and by run within a cell.
+    """
+
+    plan: Plan
+    records: tuple[Record, ...]
+
+    @property
+    def runs(self) -> tuple[Record, ...]:
+        """The records."""
+        return self.records
+
+    @property
+    def scenarios(self) -> dict[str, str]:
+        """Titles of the scenarios by label, in their order."""
+        return {cell.scenario_label: cell.scenario.title for cell in self.plan.cells}
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The disciplines, in their order."""
+        return self.plan.queues

@@ -80,11 +80,11 @@ def write(made: Comparison, out: str | PathLike[str]) -> Path:
         doubts=made.doubts,
         lead=lead(made),
         several=made.has_intervals,
-        flow_groups=[_group(subject, subject.cc or "UDP") for subject in made.flows] + _together(made),
-        transfer_groups=[_group(one, "transfers") for one in made.transfers]
-        + [_group(one, "video") for one in made.playbacks]
-        + [_group(one, "datagrams") for one in made.datagrams],
-        queue_groups=[_group(queue, "queue") for queue in queues],
+        flow_groups=[group(subject, subject.cc or "UDP") for subject in made.flows] + _together(made),
+        transfer_groups=[group(one, "transfers") for one in made.transfers]
+        + [group(one, "video") for one in made.playbacks]
+        + [group(one, "datagrams") for one in made.datagrams],
+        queue_groups=[group(queue, "queue") for queue in queues],
         queues_hidden=len(made.queues) - len(queues),
         charts=charts.draw(overlays.all_figures(made, [queue.name for queue in queues]), folder),
         conditions=_conditions(made),
@@ -139,14 +139,27 @@ def _signed(percent: Estimate) -> str:
     return f"{mean} % (95 % interval {low} to {high})"
 
 
-def _group(subject: Subject, about: str) -> Group:
+def group(subject: Subject, about: str) -> Group:
+    """Return the rows of a flow, a queue or a class of transfers.
+
+    Parameters
+    ----------
+    subject : Subject
+    about : str
+        What the page writes beside its name.
+
+    Returns
+    -------
+    Group
+        Without counts that are zero in both outcomes.
+    """
     return Group(
         subject.name.replace("->", " → "), about, tuple(_row(one) for one in subject.compared if not one.never)
     )
 
 
 def _together(made: Comparison) -> list[Group]:
-    return [] if made.together is None else [_group(made.together, "together")]
+    return [] if made.together is None else [group(made.together, "together")]
 
 
 def _row(one: Compared) -> Row:

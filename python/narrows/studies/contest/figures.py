@@ -37,7 +37,7 @@ def write(maps: Iterable[Map], folder: Path) -> list[Path]:
     written = []
     with style.paper_style():
         for one in maps:
-            drawing = _draw(one)
+            drawing = draw(one)
             files = [folder / f"{one.key}.png", folder / f"{one.key}.svg"]
             drawing.savefig(files[0], format="png", dpi=style.PNG_DPI, metadata={"Title": one.title})
             about = {"Date": None, "Title": one.title, "Creator": "Narrows"}
@@ -47,19 +47,31 @@ def write(maps: Iterable[Map], folder: Path) -> list[Path]:
     return written
 
 
-def _draw(one: Map) -> Any:
+def draw(one: Map, width: float = style.PAGE_IN) -> Any:
+    """Draw a heat map.
+
+    Parameters
+    ----------
+    one : Map
+    width : float
+        Largest width, in inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
     import numpy as np
     from matplotlib.figure import Figure
 
     count = len(one.labels)
     # Make cells as wide as their numbers, and the whole no wider than a page. Add room for labels, estimated from their
     # lengths, since measuring them would draw everything twice.
-    side = min(0.36, (style.PAGE_IN - 1.4) / count)
+    side = min(0.36, (width - 1.4) / count)
     longest = max(map(len, one.labels))
     body, room = side * count, 0.3 + 0.062 * longest
-    width, height = max(body + room + 0.05, 0.068 * len(one.title) + 0.1), body + room + 0.3
-    figure = Figure(figsize=(width, height))
-    ax = figure.add_axes((room / width, 0.03 / height, body / width, body / height))
+    wide, height = max(body + room + 0.05, 0.068 * len(one.title) + 0.1), body + room + 0.3
+    figure = Figure(figsize=(wide, height))
+    ax = figure.add_axes((room / wide, 0.03 / height, body / wide, body / height))
     colours = np.array([[one.scale.colour(mean) for mean in row] for row in one.means], dtype=np.uint8)
     ax.imshow(colours, aspect="equal", interpolation="nearest")
     size = min(7.0, side * 19)
@@ -83,5 +95,5 @@ def _draw(one: Map) -> Any:
     ax.xaxis.set_label_position("top")
     for spine in ax.spines.values():
         spine.set_visible(False)
-    figure.text(0.04 / width, 1 - 0.05 / height, one.title, va="top", fontweight="bold")
+    figure.text(0.04 / wide, 1 - 0.05 / height, one.title, va="top", fontweight="bold")
     return figure

@@ -152,9 +152,62 @@ def write_page(contest: Contest, path: Path) -> Path:
     OSError
         If writing fails.
     """
-    drawn = [one for _, maps in _maps(contest, contest.plan.orders[0]) for one in maps if one.measure.key in _DRAWN]
-    figures.write(drawn, path.parent / "figures")
+    figures.write(drawn_maps(contest), path.parent / "figures")
     return render.write_text(path, page(contest))
+
+
+def drawn_maps(contest: Contest) -> list[heat.Map]:
+    """Return the heat maps that are also written as files.
+
+    Parameters
+    ----------
+    contest : Contest
+
+    Returns
+    -------
+    list of narrows.studies.contest.heat.Map
+    """
+    return [one for _, maps in _maps(contest, contest.plan.orders[0]) for one in maps if one.measure.key in _DRAWN]
+
+
+def standing_rows(contest: Contest) -> tuple[list[tuple[str, str]], list[tuple[str, list[Shown]]]]:
+    """Return the standings as the page shows them: title and unit of each column, and a row for each contestant.
+
+    Parameters
+    ----------
+    contest : Contest
+
+    Returns
+    -------
+    tuple of list
+    """
+    heads = [(title, "%" if MEASURES[key].percent else MEASURES[key].unit) for key, title in _STANDING]
+    return heads, [(one.label, _standing(one)["cells"]) for one in contest.standings()]
+
+
+def pair_rows(contest: Contest) -> tuple[list[tuple[str, str]], list[tuple[str, list[Shown]]]]:
+    """Return every pair as the page shows it: title and unit of each column, and a row for each pair.
+
+    Parameters
+    ----------
+    contest : Contest
+
+    Returns
+    -------
+    tuple of list
+    """
+    heads = []
+    for key, place in _PAIR:
+        one = MEASURES[key]
+        of = f", {place}" if one.of == "flow" else ""
+        heads.append((f"{one.title}{of}", "%" if one.percent else one.unit))
+    order = contest.plan.orders[0]
+    rows = [
+        (f"{a}, {b}", [shown(contest.estimate(key, a, b, place, order), key) for key, place in _PAIR])
+        for a in contest.plan.labels
+        for b in contest.plan.labels
+    ]
+    return heads, rows
 
 
 def page(contest: Contest) -> str:
@@ -279,6 +332,19 @@ def _maps(contest: Contest, order: Order) -> list[tuple[str, list[heat.Map]]]:
 def _cell_width(count: int) -> float:
     """Width of a heat map cell, rem: two maps fit side by side up to ten contestants, one map up to thirty."""
     return max(1.75, min(3.1, 27.0 / count)) if count <= 10 else max(1.75, min(2.9, 58.0 / count))
+
+
+_STANDING: Final = (
+    ("share", "Share"),
+    ("harm", "Harm done"),
+    ("harm", "Harm suffered"),
+    ("jain", "Jain"),
+    ("total_mbps", "Total"),
+    ("utilisation", "Utilisation"),
+    ("rtt_inflation", "RTT inflation"),
+    ("loss_ratio", "Loss"),
+)
+"""Measure and title of each column of the standings."""
 
 
 def _standing(one: Standing) -> dict[str, Any]:
