@@ -67,6 +67,12 @@ def comparison(place: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
+def contrast(comparison: Path, place: Path) -> Path:
+    narrows("compare", comparison / "simulated", comparison / "linux-7.2", "-o", place / "contrast")
+    return place / "contrast"
+
+
+@pytest.fixture(scope="module")
 def contest(place: Path) -> Path:
     narrows("contest", "--cc", "cubic,reno", "--runs", "2", "--set", "duration=16 s", "-o", place / "contest")
     return place / "contest"
@@ -107,6 +113,19 @@ def test_a_comparison_exports_differences_and_both_arms(comparison: Path, tmp_pa
     pd.testing.assert_frame_equal(flows, wanted, check_dtype=False, check_exact=True)
     assert r"\multicolumn{5}{@{}l@{}}{\itshape first}" in (tmp_path / "out" / "flows.tex").read_text(encoding="utf-8")
     assert "Linux 7.2" in (tmp_path / "out" / "throughput.tikz").read_text(encoding="utf-8")
+
+
+def test_a_contrast_exports_what_narrows_compare_wrote(contrast: Path, comparison: Path, tmp_path: Path) -> None:
+    """From its directory and from its value, to the byte."""
+    narrows("export", contrast, "-o", tmp_path / "out", "--to", "csv,latex,pgf")
+    made = nw.compare(comparison / "simulated", comparison / "linux-7.2")
+    nw.export.write(made, tmp_path / "again", "csv,latex,pgf")
+    frame = read(tmp_path / "out" / "metrics.csv")
+    assert len(frame) == len(read(contrast / "metrics.csv")) > 20
+    for path in sorted((tmp_path / "out").glob("*.*")):
+        if path.name != ".narrows.json":
+            assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
+    assert (tmp_path / "out" / "rtt-distribution.tikz").is_file()
 
 
 def test_a_contest_exports_its_table_and_maps(contest: Path, tmp_path: Path) -> None:
@@ -179,7 +198,7 @@ def test_a_picture_alone_is_copied_and_refused_in_other_formats(reproduction: Pa
     written = nw.export.write(folder, tmp_path / "out", "svg,pdf")
     assert [path.name for path in written] == ["old.svg"]
     assert written[0].read_bytes() == picture.read_bytes()
-    with pytest.raises(nw.InputError, match=r"'old' is there as a picture alone; allowed: svg"):
+    with pytest.raises(nw.InputError, match=r"'old' has no format pdf; allowed: svg"):
         nw.export.write(folder, tmp_path / "out", "pdf", figures="old")
 
 
@@ -196,7 +215,7 @@ def test_figures_are_the_same_after_a_file() -> None:
     assert again.panels[0].bands == panel.bands
 
 
-@pytest.mark.parametrize("kind", ["comparison", "contest", "sweep", "aqm", "reproduction"])
+@pytest.mark.parametrize("kind", ["comparison", "contrast", "contest", "sweep", "aqm", "reproduction"])
 def test_every_column_of_every_kind_has_a_meaning(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     nw.export.write(request.getfixturevalue(kind), tmp_path / "out")
     columns = read(tmp_path / "out" / "columns.csv")

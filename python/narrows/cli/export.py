@@ -29,7 +29,7 @@ def export(
         Path,
         typer.Argument(
             metavar="DIR",
-            help="A directory that `narrows run`, `live`, `contest`, `sweep`, `aqm` or `reproduce` wrote with -o.",
+            help="A directory that `narrows run`, `live`, `compare`, `contest`, `sweep`, `aqm` or `reproduce` wrote.",
         ),
     ],
     output: Annotated[

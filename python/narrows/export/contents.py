@@ -100,8 +100,8 @@ class Drawing:
         The name is that of its files, as for tables.
     draw : callable
         Returns matplotlib's figure of a width in inches; called within `narrows.report.style.paper_style`.
-    tikz : callable
-        Returns the figure of a width in inches as a ``tikzpicture``.
+    tikz : callable, optional
+        Returns the figure of a width in inches as a ``tikzpicture``; ``None`` for a figure that is not for LaTeX.
     svg : callable, optional
         Returns the figure as an SVG document, where that is not matplotlib's.
     files : mapping
@@ -112,14 +112,16 @@ class Drawing:
     title: str
     caption: str
     draw: Callable[[float], Any]
-    tikz: Callable[[float], str]
+    tikz: Callable[[float], str] | None
     svg: Callable[[], str] | None = None
     files: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def formats(self) -> tuple[str, ...]:
         """Formats that it can be written in."""
-        return tuple(kind for kind in FIGURES if not self.files or kind in self.files)
+        if self.files:
+            return tuple(kind for kind in FIGURES if kind in self.files)
+        return tuple(kind for kind in FIGURES if kind != "pgf" or self.tikz is not None)
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from narrows.studies.aqm.result import Results
     from narrows.studies.comparison import Comparison
     from narrows.studies.contest import Contest
+    from narrows.studies.contrast import Contrast
     from narrows.studies.sweep.result import SweepResult
 
-    Result = Run | Batch | Comparison | Contest | SweepResult | Results
+    Result = Run | Batch | Comparison | Contest | Contrast | SweepResult | Results
 
 
 def contents(source: str | PathLike[str] | Result) -> Contents:
@@ -23,8 +24,9 @@ def contents(source: str | PathLike[str] | Result) -> Contents:
 
     Parameters
     ----------
-    source : path, Run, Batch, Comparison, Contest, SweepResult or Aqm
-        A directory that ``narrows run``, ``live``, ``contest``, ``sweep``, ``aqm`` or ``reproduce`` wrote with ``-o``,
+    source : path, Run, Batch, Comparison, Contest, Contrast, SweepResult or Aqm
+        A directory that ``narrows run``, ``live``, ``compare``, ``contest``, ``sweep``, ``aqm`` or ``reproduce`` wrote
+        with ``-o``,
         or the value that it was written from.
 
     Returns
@@ -43,12 +45,15 @@ def contents(source: str | PathLike[str] | Result) -> Contents:
 
 
 def _of_value(made: Result) -> Contents:
-    from narrows.export import aqms, comparisons, contests, runs, sweeps
+    from narrows.export import aqms, comparisons, contests, contrasts, runs, sweeps
     from narrows.studies.aqm.result import Results
     from narrows.studies.comparison import Comparison
     from narrows.studies.contest import Contest
+    from narrows.studies.contrast import Contrast
     from narrows.studies.sweep.result import SweepResult
 
+    if isinstance(made, Contrast):
+        return contrasts.contents(made)
     if isinstance(made, Comparison):
         return comparisons.contents(made)
     if isinstance(made, Contest):
@@ -62,7 +67,7 @@ def _of_value(made: Result) -> Contents:
 
 def _read(directory: Path) -> Contents:
     """Return the contents of a directory by the files that it has."""
-    from narrows.export import reproductions
+    from narrows.export import contrasts, reproductions
     from narrows.store import results
     from narrows.studies.aqm import saved as aqm
     from narrows.studies.comparison import directory as comparisons
@@ -72,6 +77,8 @@ def _read(directory: Path) -> Contents:
 
     if comparisons.holds_one(directory):
         return _of_value(comparisons.load(directory))
+    if contrasts.holds_one(directory):
+        return contrasts.load(directory)
     if reproductions.holds_one(directory):
         return reproductions.contents(directory)
     if not (directory / results.SUMMARY).is_file():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows.base.errors import InputError
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from narrows.outcome import Batch, Run
     from narrows.report.layout import Network
     from narrows.report.values import Figure
 
@@ -99,12 +102,48 @@ def of_files(name: str, files: Mapping[str, Path]) -> Drawing:
     Drawing
     """
 
-    def absent(_: float) -> str:
-        message = f"figure {name!r} is there as a picture alone; allowed: {', '.join(files)}"
-        raise InputError(message)
+    def absent(_: float) -> Any:
+        raise NotImplementedError
 
     title = name.replace("-", " ")
-    return Drawing(name, title[:1].upper() + title[1:], "", absent, absent, files=files)
+    return Drawing(name, title[:1].upper() + title[1:], "", absent, None, files=files)
+
+
+def of_packets(outcome: Run | Batch) -> tuple[Drawing, ...]:
+    """Return the time-sequence graphs of a run with captures: of each TCP flow, up to those that a page has.
+
+    Parameters
+    ----------
+    outcome : Run or Batch
+        Of a batch, the first run is drawn.
+
+    Returns
+    -------
+    tuple of Drawing
+        For matplotlib alone: hundreds of thousands of segments are too many for LaTeX.
+    """
+    from narrows.packets import Links, tcp_flows
+    from narrows.report import sequence
+
+    run = outcome.runs[0]
+    if run.captures is None or not run.captures.is_dir():
+        return ()
+    links = Links(run)
+    names = [name for name in tcp_flows(links) if links.size(name) <= sequence.MOST_CAPTURED]
+
+    def draw(flow: str, width_in: float) -> Any:
+        return to_matplotlib(replace(sequence.figure(outcome, flow), width_in=width_in))
+
+    return tuple(
+        Drawing(
+            f"{sequence.NAME}-{re.sub(r'[^A-Za-z0-9.]+', '-', name).strip('-')}",
+            f"Time-sequence graph of {name}",
+            "As tcptrace draws it: segments, ACKs, the receiver's window, SACK blocks, losses and retransmissions.",
+            partial(draw, name),
+            None,
+        )
+        for name in names[: sequence.MOST_FLOWS]
+    )
 
 
 def save(drawing: Drawing, path: Path, kind: str, width_in: float, dpi: int) -> None:
@@ -129,12 +168,13 @@ def save(drawing: Drawing, path: Path, kind: str, width_in: float, dpi: int) -> 
     """
     from narrows.report import style
 
+    if kind not in drawing.formats:
+        message = f"figure {drawing.name!r} has no format {kind}; allowed: {', '.join(drawing.formats)}"
+        raise InputError(message)
     if drawing.files:
-        if kind not in drawing.files:
-            drawing.draw(width_in)
         path.write_bytes(drawing.files[kind].read_bytes())
         return
-    if kind == "pgf":
+    if kind == "pgf" and drawing.tikz is not None:
         path.write_text(tikz.document(drawing.title, drawing.caption, drawing.tikz(width_in)), encoding="utf-8")
         return
     if kind == "svg" and drawing.svg is not None:

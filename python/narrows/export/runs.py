@@ -121,7 +121,7 @@ def figures(outcome: Run | Batch) -> tuple[Drawing, ...]:
     from narrows.report import network, write
 
     drawn = drawings.of_network(network.of(outcome.scenario), outcome.scenario.title)
-    return (*drawings.of_figures(write.shown(outcome)), drawn)
+    return (*drawings.of_figures(write.shown(outcome)), *drawings.of_packets(outcome), drawn)
 
 
 def _metrics(outcome: Run | Batch) -> Iterable[Table]:

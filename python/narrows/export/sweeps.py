@@ -11,8 +11,9 @@ from narrows.export.contents import Contents, Printed, Rows, Table
 from narrows.export.printing import SPREAD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from narrows.studies.sweep.measured import Column, Measured
     from narrows.studies.sweep.result import SweepResult
 
 TITLES: Final = {
@@ -41,9 +42,9 @@ def contents(made: SweepResult) -> Contents:
     from narrows.studies.sweep.directory import marker
 
     name = "sweep" if made.directory is None else str(marker(made.directory).get("name"))
-    metrics = page.chosen(made)
-    shown = [page.figure(made, axis, metrics) for axis in made.axes] if metrics else []
-    return Contents("sweep", name, (*_data(made), *_axes(made, metrics)), drawings.of_figures(shown))
+    measured, _, view = page.viewed(made)
+    listed = (*_data(made), *_axes(measured, view.measures))
+    return Contents("sweep", name, listed, drawings.of_figures(page.drawn_figures(measured, view)))
 
 
 def _data(made: SweepResult) -> Iterable[Table]:
@@ -63,30 +64,31 @@ def _rows(made: SweepResult, kind: str) -> Rows:
     return tables.of_frame(frame.dropna(axis="columns", how="all"), docs)
 
 
-def _axes(made: SweepResult, metrics: list[str]) -> Iterable[Table]:
-    for axis in made.axes if metrics else ():
-        name = "".join(letter if letter.isalnum() else "-" for letter in axis)
-        yield Table(f"over-{name}", f"Means over {axis}", printed=partial(_printed, made, axis, metrics))
+def _axes(made: Measured, measures: Sequence[str]) -> Iterable[Table]:
+    for column in made.columns if measures else ():
+        name = "".join(letter if letter.isalnum() else "-" for letter in column.name)
+        yield Table(f"over-{name}", f"Means over {column.name}", printed=partial(_printed, made, column, measures))
 
 
-def _printed(made: SweepResult, axis: str, metrics: list[str]) -> Printed:
-    from narrows.export.columns import unit
-    from narrows.studies.sweep import page
+def _printed(made: Measured, column: Column, measures: Sequence[str]) -> Printed:
+    from narrows.studies.sweep import shown
 
-    table = page.table(made, axis, metrics)
-    heads = ((axis, ""), *((_plain(metric), unit(metric) if unit(metric) != "1" else "") for metric in metrics))
+    table = shown.table(made, column, measures)
+    units = [made.measures[name].unit for name in measures]
+    heads = [(_plain(name, unit), unit) for name, unit in zip(measures, units, strict=True)]
     rows = tuple(
         (row.level, *(f"{value} ± {spread}" if spread else value for value, spread in row.cells), str(row.runs))
         for row in table.rows
     )
     spread = any(spread for row in table.rows for _, spread in row.cells)
-    return Printed((*heads, ("Runs", "")), rows, SPREAD if spread else "")
+    return Printed(((column.name, column.unit or ""), *heads, ("Runs", "")), rows, SPREAD if spread else "")
 
 
-def _plain(metric: str) -> str:
-    """Return a metric's name in words, without the unit at its end."""
-    from narrows.export.columns import unit
+def _plain(metric: str, unit: str) -> str:
+    """Return a metric's name in words, without the unit at its end.
 
-    stem = metric.rpartition("_")[0] if unit(metric) not in ("", "1") else metric
-    words = stem.replace("_", " ")
+    >>> _plain("rtt_mean_ms", "ms"), _plain("jain", "")
+    ('Rtt mean', 'Jain')
+    """
+    words = (metric.rpartition("_")[0] if unit and "_" in metric else metric).replace("_", " ")
     return words[:1].upper() + words[1:]

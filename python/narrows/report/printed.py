@@ -56,17 +56,7 @@ def to_matplotlib(figure: Figure, kind: type[Any] | None = None) -> Any:
             ax.set_ylim(*ends)
         for place, _ in figure.marks:
             ax.axvline(place, color="#8A8F98", linewidth=0.6, linestyle=":", zorder=0)
-        if panel.rule is not None:
-            ax.axhline(panel.rule, color="#8A8F98", linewidth=0.7, linestyle=":")
-            ax.annotate(
-                panel.rule_text,
-                (1, panel.rule),
-                xycoords=("axes fraction", "data"),
-                ha="right",
-                va="bottom",
-                fontsize=6.5,
-                color="#5A5F68",
-            )
+        _rule(ax, panel)
     last = axes[-1]
     if figure.x_log:
         last.set_xscale("log")
@@ -74,12 +64,8 @@ def to_matplotlib(figure: Figure, kind: type[Any] | None = None) -> Any:
         last.xaxis.set_major_formatter(lambda value, _: f"{value:,.12g}")
     last.set_xlabel(figure.x_label)
     if figure.ticks:
-        last.set_xticks(range(len(figure.ticks)), figure.ticks)
-        if crowded(figure):
-            last.tick_params(axis="x", rotation=30)
-            for label in last.get_xticklabels():
-                label.set_horizontalalignment("right")
-                label.set_rotation_mode("anchor")
+        turned = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if crowded(figure) else {}
+        last.set_xticks(range(len(figure.ticks)), figure.ticks, **turned)
         last.set_xlim(-0.6, len(figure.ticks) - 0.4)
     elif figure.x_range:
         last.set_xlim(*figure.x_range)
@@ -94,6 +80,21 @@ def to_matplotlib(figure: Figure, kind: type[Any] | None = None) -> Any:
             ncols=min(len(handles), 4 if max(map(len, handles)) < 14 else 2),
         )
     return mpl
+
+
+def _rule(ax: Any, panel: Panel) -> None:
+    if panel.rule is None:
+        return
+    ax.axhline(panel.rule, color="#8A8F98", linewidth=0.7, linestyle=":")
+    ax.annotate(
+        panel.rule_text,
+        (1, panel.rule),
+        xycoords=("axes fraction", "data"),
+        ha="right",
+        va="bottom",
+        fontsize=6.5,
+        color="#5A5F68",
+    )
 
 
 def crowded(figure: Figure) -> bool:

@@ -27,12 +27,14 @@ def dumps(figures: Iterable[Figure]) -> str:
     Parameters
     ----------
     figures : iterable of Figure
+        Time-sequence graphs are left out: their values are packets.
 
     Returns
     -------
     str
     """
-    content = {"format": FORMAT, "figures": [_plain(figure) for figure in figures]}
+    kept = (figure for figure in figures if not any(panel.flows for panel in figure.panels))
+    content = {"format": FORMAT, "figures": [_plain(figure) for figure in kept]}
     return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 
 
@@ -67,7 +69,7 @@ def loads(text: str) -> list[Figure]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Figure | Panel | Line | Band):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value) if field.name != "flows"}
     if isinstance(value, np.ndarray):
         return [float(one) if np.isfinite(one) else None for one in value]
     if isinstance(value, np.generic):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from narrows import ownership
 from narrows.outcome import text
-from narrows.studies.contrast import page, table
+from narrows.report import stored
+from narrows.studies.contrast import figures, page, table
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -40,6 +41,7 @@ def write(made: Contrast, directory: str | PathLike[str] | ownership.Claim) -> P
     """
     with ownership.staged(directory) as folder:
         page.write(made, folder)
+        (folder / stored.FILE).write_text(stored.dumps(figures.of(made)), encoding="utf-8")
         (folder / FILE).write_text(table.dumps(made), encoding="utf-8")
         for name, rows in ((METRICS, table.arrow(made)), (SETTINGS, table.settings(made))):
             text.write_csv(folder / name, rows.schema, [rows])

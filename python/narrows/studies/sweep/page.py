@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from narrows.studies.sweep.effects import Effect, Effects
     from narrows.studies.sweep.measured import Measured
     from narrows.studies.sweep.result import SweepResult
+    from narrows.studies.sweep.view import View
 
 _LISTED: Final = 50
 _FIGURE_BYTES: Final = 300_000
@@ -60,13 +61,9 @@ def write(
     """
     about = marker(directory)
     result = load(directory) if made is None else made
-    data = measured(result)
-    shares = {name: effects(data, name) for name in dict.fromkeys([*data.varying, *first_measures(data)])}
-    asked = wanted or Wanted()
-    shares |= {name: effects(data, name) for name in asked.measures if name in data.measures and name not in shares}
-    view = choose(data, shares, asked)
-    drawn = [shown.figure(data, column, view) for column in data.columns if len(column.levels) > 1]
-    figures = _within(charts.draw(drawn, page.parent / "figures")) if view.measures and drawn else []
+    data, shares, view = viewed(result, wanted)
+    drawn = drawn_figures(data, view)
+    figures = _within(charts.draw(drawn, page.parent / "figures")) if drawn else []
     name = str(about.get("name"))
     text = render.page(
         "sweep.html.j2",
@@ -93,6 +90,48 @@ def write(
         sweep_js=_own("sweep.js"),
     )
     return render.write_text(page, text)
+
+
+def viewed(result: SweepResult, wanted: Wanted | None = None) -> tuple[Measured, dict[str, Effects], View]:
+    """Return the measures of a sweep, the effects on those that vary or are asked for, and what is shown first.
+
+    Parameters
+    ----------
+    result : SweepResult
+    wanted : Wanted, optional
+        What is asked for.
+
+    Returns
+    -------
+    tuple
+
+    Raises
+    ------
+    InputError
+        If the sweep has not what is asked for.
+    """
+    data = measured(result)
+    shares = {name: effects(data, name) for name in dict.fromkeys([*data.varying, *first_measures(data)])}
+    asked = wanted or Wanted()
+    shares |= {name: effects(data, name) for name in asked.measures if name in data.measures and name not in shares}
+    return data, shares, choose(data, shares, asked)
+
+
+def drawn_figures(data: Measured, view: View) -> list[charts.Figure]:
+    """Return the figures of a page: the shown measures over each axis that has several values.
+
+    Parameters
+    ----------
+    data : Measured
+    view : View
+
+    Returns
+    -------
+    list of narrows.report.charts.Figure
+    """
+    if not view.measures:
+        return []
+    return [shown.figure(data, column, view) for column in data.columns if len(column.levels) > 1]
 
 
 def _own(name: str) -> Markup:
