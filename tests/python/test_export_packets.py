@@ -260,9 +260,10 @@ def test_the_command_writes_a_file_for_each_graph(tmp_path: Path) -> None:
 
     out = tmp_path / "out"
     assert called("run", "dumbbell-cubic", "--pcap", "-o", str(out), "-n", "2", "--set", "duration=11 s", "-q")[0] == 0
-    code, _ = called("export", str(out), "-o", str(tmp_path / "files"), "--to", "xplot,ns2")
+    code, _ = called("export", str(out), "-o", str(tmp_path / "files"), "--to", "xplot,ns2,qlog")
     assert code == 0
     graphs = {f"{flow}_{graph}.xpl" for flow in ("first", "second") for graph in xplot.GRAPHS}
+    graphs |= {"first.sqlog", "second.sqlog"}
     for index in (0, 1):
         assert {path.name for path in (tmp_path / "files" / f"run-{index}").iterdir()} == graphs | {"packets.tr"}
     bare = tmp_path / "bare"

@@ -128,7 +128,9 @@ def test_acks_arrive_after_transmission_and_delay(cubic: nw.Run) -> None:
     pure = (back.payload == 0) & (back.flags == capture.ACK) & (back.length == 52)
     assert set((links.arrivals(("r1", "s1"), back) - back.time_ns)[pure].tolist()) == {1_004_160}
     assert seen.exact
-    assert seen.acks.time_ns.size == len(back)
+    came = links.arrivals(("r1", "s1"), back)
+    assert seen.acks.time_ns.tolist() == came[came <= links.end_ns].tolist()
+    assert seen.acks.time_ns.size < len(back), "some are under way at the end"
 
 
 def test_packed_columns_hold_every_packet(cubic: nw.Run) -> None:

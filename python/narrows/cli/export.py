@@ -43,7 +43,8 @@ def export(
         typer.Option(
             "--to",
             metavar="FORMAT,..",
-            help="Tables: csv, latex. Figures: pdf, svg, png, pgf (TikZ). Packets of runs with --pcap: xplot, ns2.",
+            help="Tables: csv, latex. Figures: pdf, svg, png, pgf (TikZ). Packets of runs with --pcap: xplot, ns2, "
+            "qlog.",
             autocompletion=completion.export_formats,
         ),
     ] = "csv",

@@ -22,7 +22,7 @@ TABLES: Final = {"csv": ".csv", "latex": ".tex"}
 FIGURES: Final = {"pdf": ".pdf", "svg": ".svg", "png": ".png", "pgf": ".tikz"}
 """Formats of figures, with the ending of their files."""
 
-PACKETS: Final = {"xplot": ".xpl", "ns2": ".tr"}
+PACKETS: Final = {"xplot": ".xpl", "ns2": ".tr", "qlog": ".sqlog"}
 """Formats of the packets of runs with captures, with the ending of their files."""
 
 FORMATS: Final = (*TABLES, *FIGURES, *PACKETS)

@@ -6,15 +6,16 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from narrows.base.errors import InputError
-from narrows.export import ns2, xplot
+from narrows.export import ns2, qlog, xplot
 from narrows.packets import NEEDED, Links, of_flow, tcp_flows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from narrows.export.contents import Contents
     from narrows.outcome import Run
+    from narrows.packets import FlowPackets
 
 _PLAIN = re.compile(r"[^\w.-]+")
 
@@ -47,20 +48,29 @@ def write(contents: Contents, folder: Path, kinds: Sequence[str]) -> None:
             _WRITERS[kind](run, place)
 
 
-def _xplot(run: Run, folder: Path) -> None:
+def _flows(run: Run) -> Iterator[FlowPackets]:
     links = Links(run)
-    flows = tcp_flows(links)
-    if not flows:
-        message = f"{run.scenario.name}: no TCP flow passes a wired link; xplot graphs are of TCP flows"
+    names = tcp_flows(links)
+    if not names:
+        message = f"{run.scenario.name}: no TCP flow passes a wired link; xplot and qlog are of TCP flows"
         raise InputError(message)
-    for name in flows:
-        packets = of_flow(links, name)
+    for name in names:
+        yield of_flow(links, name)
+
+
+def _xplot(run: Run, folder: Path) -> None:
+    for flow in _flows(run):
         for graph in xplot.GRAPHS:
-            xplot.write_flow(packets, folder / f"{_PLAIN.sub('-', name)}_{graph}.xpl", graph)
+            xplot.write_flow(flow, folder / f"{_PLAIN.sub('-', flow.name)}_{graph}.xpl", graph)
+
+
+def _qlog(run: Run, folder: Path) -> None:
+    for flow in _flows(run):
+        qlog.write_flow(run, flow, folder / f"{_PLAIN.sub('-', flow.name)}.sqlog")
 
 
 def _ns2(run: Run, folder: Path) -> None:
     ns2.write(run, folder / "packets.tr")
 
 
-_WRITERS: Final[dict[str, Callable[[Run, Path], None]]] = {"xplot": _xplot, "ns2": _ns2}
+_WRITERS: Final[dict[str, Callable[[Run, Path], None]]] = {"xplot": _xplot, "ns2": _ns2, "qlog": _qlog}

@@ -73,6 +73,7 @@ def of_flow(links: Links, name: str) -> FlowPackets:
     acking = back.only((back.flags & capture.ACK > 0) & (back.flags & capture.RST == 0))
     arrived_ns = links.arrivals(hops[0][::-1], acking)
     order = np.argsort(arrived_ns, kind="stable")
+    order = order[arrived_ns[order] <= links.end_ns]
     acking, arrived_ns = acking.take(order), arrived_ns[order]
     segments = _segments(sent, start, found, accurate=_accurate(sent, back))
     acks = _acks(acking, arrived_ns, start, segments, _scale(sent, back), accurate=_accurate(sent, back))
@@ -237,6 +238,7 @@ def _segments(sent: Capture, start: int, found: _Fates, *, accurate: bool) -> Se
         time_ns=sent.time_ns,
         seq=seq,
         length=sent.payload,
+        packet_length=sent.length,
         retransmitted=(sent.payload > 0) & (seq < reached),
         lost=found.lost,
         ce=found.ce,
@@ -263,7 +265,14 @@ def _acks(acking: Capture, time_ns: Integers, start: int, segments: Segments, sc
     else:
         ecn = (acking.flags & capture.ECE > 0) & ~syn
     window = np.where(syn, acking.window, acking.window << scale)
-    return Acks(time_ns=time_ns, ack=ack, window=window, duplicate=plain & same & outstanding, ecn=ecn)
+    return Acks(
+        time_ns=time_ns,
+        ack=ack,
+        window=window,
+        duplicate=plain & same & outstanding,
+        ecn=ecn,
+        packet_length=acking.length,
+    )
 
 
 def _sacks(acking: Capture, acks: Acks, start: int) -> Sacks:

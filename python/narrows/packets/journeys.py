@@ -114,7 +114,7 @@ def of_run(links: Links) -> list[Hops]:
     ]
     waiting = _Waiting()
     ways = _follow(ends, tables, (dropped, arrived, numbers, queued), waiting)
-    end_ns = links.scenario.resolved.duration_ns
+    end_ns = links.end_ns
     stayed = _stayed(links, tables, arrived, waiting, ways)
     made = []
     for place, one in enumerate(ends):

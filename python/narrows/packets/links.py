@@ -32,6 +32,15 @@ class Links:
     ----------
     run : Run
 
+    Attributes
+    ----------
+    folder : pathlib.Path
+        Where the captures are.
+    scenario : Scenario
+        As run.
+    end_ns : int
+        When a simulated run ended, ns: what arrives later is under way. A live run has no exact end.
+
     Raises
     ------
     InputError
@@ -45,6 +54,7 @@ class Links:
             raise InputError(message)
         self.folder: Path = run.captures
         self.scenario = run.scenario
+        self.end_ns: int = run.scenario.resolved.duration_ns if run.conditions is None else 1 << 62
         self._flows = {flow.name: flow for flow in run.flows}
         self._read: dict[tuple[Path, str], Capture] = {}
 

@@ -69,10 +69,11 @@ def outstanding(flow: FlowPackets) -> tuple[Integers, Integers]:
     """
     segments, acks = flow.segments, flow.acks
     ends = segments.seq + np.maximum(segments.length, segments.syn) + segments.fin
-    times = np.concatenate([segments.time_ns, acks.time_ns])
+    # What an ACK lets go leaves at the same instant: the ACK comes first.
+    times = np.concatenate([acks.time_ns, segments.time_ns])
     order = np.argsort(times, kind="stable")
-    sent = np.concatenate([ends, np.full(acks.ack.size, -1)])[order]
-    acked = np.concatenate([np.full(ends.size, -1), acks.ack])[order]
+    sent = np.concatenate([np.full(acks.ack.size, -1), ends])[order]
+    acked = np.concatenate([acks.ack, np.full(ends.size, -1)])[order]
     if not order.size:
         return times, times
     return times[order], np.maximum(np.maximum.accumulate(sent) - np.maximum(np.maximum.accumulate(acked), 0), 0)

@@ -20,8 +20,8 @@ class Segments:
     time_ns : array
         When its transmission on the sender's link started, ns; of one that the sender's own queue dropped, when that
         happened.
-    seq, length : array
-        Relative sequence number; bytes of payload.
+    seq, length, packet_length : array
+        Relative sequence number; bytes of payload; bytes of the IP packet.
     retransmitted : array
         Whether it repeats payload that was sent before.
     lost : array
@@ -37,6 +37,7 @@ class Segments:
     time_ns: Integers
     seq: Integers
     length: Integers
+    packet_length: Integers
     retransmitted: Flags
     lost: Flags
     ce: Flags
@@ -64,6 +65,8 @@ class Acks:
         Advertised window, scaled, bytes; its right edge is `ack` + `window`.
     duplicate : array
         Whether it repeats number and window of the one before while data is outstanding (RFC 5681, section 2).
+    packet_length : array
+        Bytes of the IP packet.
     ecn : array
         Whether it reports a congestion mark: ECE of RFC 3168 and DCTCP, a changed counter of AccECN (RFC 9768).
     """
@@ -73,6 +76,7 @@ class Acks:
     window: Integers
     duplicate: Flags
     ecn: Flags
+    packet_length: Integers
 
 
 @dataclass(frozen=True, slots=True)
