@@ -108,7 +108,7 @@ def test_kill_9_at_any_moment_loses_and_repeats_nothing(tmp_path: Path) -> None:
     cpu = dict(zip(final.runs["address"], final.runs["cpu_s"], strict=True))
     assert {key: cpu[key] for key in safe} == safe, f"seed {seed}"
     same(final, undisturbed(file))
-    names = [".narrows.json", "lock", "runs", "scenarios", "sweep.json", "sweep.toml"]
+    names = [".narrows.json", "figures", "lock", "report.html", "runs", "scenarios", "sweep.json", "sweep.toml"]
     assert sorted(path.name for path in out.iterdir()) == names
 
 

@@ -63,7 +63,7 @@
 
   function said(cell, unit) {
     if (cell.mean === null) return "no value";
-    const spread = cell.half ? ` ± ${short(cell.half)}` : "";
+    const spread = cell.half ? ` ± ${three(cell.half)}` : "";
     return `${short(cell.mean)}${spread} ${unit}`.trim();
   }
   // Three significant digits, as the tables of the page have them.
@@ -261,11 +261,41 @@
     const place = details.querySelector(".tables");
     details.hidden = !made.length;
     const fill = () => {
-      place.replaceChildren(...made.map(({ measure, cell }) => numbers(measure, cell)));
+      const save = Object.assign(element("button", "", "Download as CSV"), { type: "button" });
+      save.addEventListener("click", () => saved(csv(made)));
+      place.replaceChildren(save, ...made.map(({ measure, cell }) => numbers(measure, cell)));
       place.querySelectorAll(".scroll").forEach((frame) => { paged(frame.firstChild); framed(frame); });
     };
     details.ontoggle = () => { if (details.open) fill(); };
     if (details.open) fill();
+  }
+
+  // A row per mean: its place on the axes, and the interval; full precision.
+  function csv(made) {
+    const { x, series, facet } = chosen;
+    const by = [x, series, facet].filter((axis) => axis !== null);
+    const quoted = (text) => (/[",\n]/.test(text) ? `"${String(text).replace(/"/g, '""')}"` : String(text));
+    const rows = [["measure", "unit", ...by.map(titled), "mean", "low", "high", "runs"]];
+    for (const { measure, cell } of made) {
+      const walk = (place) => {
+        if (place.length < by.length) {
+          by[place.length].texts.forEach((_, i) => walk([...place, i]));
+          return;
+        }
+        const one = cell(...place);
+        if (one.runs) rows.push([measure.name, measure.unit, ...place.map((i, at) => by[at].texts[i]), one.mean, one.low ?? "", one.high ?? "", one.runs]);
+      };
+      walk([]);
+    }
+    return rows.map((row) => row.map(quoted).join(",")).join("\n") + "\n";
+  }
+
+  function saved(text) {
+    const link = element("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+    link.download = "sweep.csv";
+    link.click();
+    URL.revokeObjectURL(link.href);
   }
 
   function numbers(measure, cell) {
