@@ -111,6 +111,18 @@ def test_a_difference_is_paired_by_seed_and_simultaneous_over_all_pairs() -> Non
     assert (effect.difference.low, effect.difference.high) == pytest.approx((expected.low, expected.high))
 
 
+def test_a_result_ranks_its_axes_as_a_data_frame() -> None:
+    data = result(sweep(TWO, seeds=5), noisy)  # type: ignore[arg-type]
+    table = data.effects()
+    assert list(table["measure"].unique()) == ["throughput_mbps"]
+    assert list(table["axis"]) == ["cc", "buffer"]
+    assert table["share"].is_monotonic_decreasing
+    assert (table["difference_low"] < table["difference"]).all()
+    assert (table["difference"] < table["difference_high"]).all()
+    with pytest.raises(InputError, match="measure is 'speed'; allowed: throughput_mbps"):
+        data.effects(["speed"])
+
+
 def test_failed_runs_do_not_shift_shares() -> None:
     def some(point: dict[str, object], seed: int) -> dict[str, float] | None:
         lost = point["cc"] == "reno" and point["buffer"] == 5 and seed > 1

@@ -56,6 +56,7 @@ def draw(figures: Iterable[Figure], folder: Path | None) -> list[Drawn]:
             # Without a date, the same numbers give the same file.
             drawing.savefig(buffer, format="svg", metadata={"Date": None, "Title": figure.title, "Creator": "Narrows"})
             svg = buffer.getvalue()
+            drawing.set_layout_engine("none")  # keeps the places found for the SVG: finding them takes most of the time
             files: list[Path] = []
             if folder is not None:
                 files = [folder / f"{figure.name}.png", folder / f"{figure.name}.svg"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from narrows.base.errors import InputError
 from narrows.outcome import joint_digest
@@ -19,6 +19,20 @@ if TYPE_CHECKING:
 
     import pandas as pd
     import pyarrow as pa
+
+
+_EFFECTS: Final = [
+    "measure",
+    "axis",
+    "share",
+    "low",
+    "high",
+    "low_mean",
+    "high_mean",
+    "difference",
+    "difference_low",
+    "difference_high",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +172,55 @@ class SweepResult:
             Failure({name: row[name] for name in self.axes}, int(row["seed"]), str(row["error"]), self.units)
             for row in bad.to_dict("records")
         ]
+
+    def effects(self, measures: Sequence[str] | None = None) -> pd.DataFrame:
+        """Rank the axes by their effect on each measure; see `narrows.studies.sweep.effects` for the definitions.
+
+        Parameters
+        ----------
+        measures : sequence of str, optional
+            Columns of the data set; by default all whose values differ between runs.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per measure and axis, largest share first: ``measure``, ``axis``, ``share`` (of the variance between
+            runs), ``low`` and ``high`` (values of the axis with the smallest and the largest mean, as text),
+            ``low_mean``, ``high_mean``, their ``difference`` paired by seed, and its simultaneous 95 % interval
+            ``difference_low``, ``difference_high`` (NaN with one seed), in the unit of the measure.
+
+        Raises
+        ------
+        InputError
+            If there is no such measure.
+        """
+        import pandas as pd
+
+        from narrows.studies.sweep.effects import effects
+        from narrows.studies.sweep.measured import measured
+
+        data = measured(self)
+        for name in measures or ():
+            if name not in data.measures:
+                message = f"measure is {name!r}; allowed: {', '.join(data.measures) or 'none'}"
+                raise InputError(message)
+        rows = [
+            (
+                name,
+                one.name,
+                one.share,
+                one.low,
+                one.high,
+                one.low_mean,
+                one.high_mean,
+                one.difference.mean,
+                one.difference.low,
+                one.difference.high,
+            )
+            for name in (data.varying if measures is None else measures)
+            for one in effects(data, name).axes
+        ]
+        return pd.DataFrame(rows, columns=_EFFECTS)
 
     @property
     def cpu_s(self) -> float:
