@@ -196,11 +196,15 @@ def test_a_result_that_is_compared_is_never_replaced(results: Path) -> None:
     assert sorted(path.name for path in (results / "cubic").iterdir()) == before
 
 
-def test_a_directory_of_both_worlds_is_two_results(tmp_path: Path) -> None:
+def test_a_directory_of_both_worlds_is_two_results(results: Path, tmp_path: Path) -> None:
     write(Comparison(Arm("simulated", made("cubic", 2)), Arm("live", made("reno", 2))), tmp_path / "both")
     shown = narrows("compare", tmp_path / "both")
     assert shown.exit_code == 0, shown.stderr
-    assert "both live against both simulated" in shown.stdout
+    assert "live against simulated" in shown.stdout
+    more = narrows("compare", results / "reno", tmp_path / "both")
+    assert more.exit_code == 0, more.stderr
+    assert "both live against reno" in more.stdout
+    assert max(map(len, more.stdout.splitlines())) <= 80
 
 
 def test_what_is_no_result_is_refused_with_what_is_allowed(results: Path, page: Path, tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ _NAMES_WIDTH: Final = 36
 """Width for names, the baseline and units, in characters."""
 _RESULT_WIDTH: Final = 22
 """Width for a further result and its difference, in characters."""
+_HEADING_WIDTH: Final = 13
+"""Longest word of a heading, in characters."""
 OBJECTS_SHOWN: Final = 8
 """Objects of each kind that the table shows."""
 
@@ -98,10 +100,12 @@ def described(arm: Arm) -> str:
 def _print_changes(out: Console, made: Contrast, index: int) -> None:
     label, base = made.arms[index + 1].label, made.baseline.label
     changes = made.against[index].changes
+    out.print(Text(f"what differs: {base} → {label}", style="bold"))
+    for one in shown.facts(made, index):
+        out.print(Text.assemble((f"  {one.path}: ", "dim"), f"{one.before} → {one.after}"))
     if not changes:
-        out.print(Text(f"{label} and {base} have the same scenario"))
+        out.print(Text("  nothing in the scenario"))
     else:
-        out.print(Text(f"what differs: {base} → {label}", style="bold"))
         chosen = [one for one in changes if not one.follows]
         for one in chosen[:CHANGES_SHOWN]:
             out.print(Text.assemble((f"  {one.path}: ", "dim"), f"{one.before} → {one.after}"))
@@ -127,9 +131,9 @@ def _table(made: Contrast, rows: Sequence[Row], places: Sequence[int]) -> Table:
     two = len(made.arms) == 2
     table = new_table()
     table.add_column("", overflow="fold", min_width=_NAME)
-    table.add_column(made.baseline.label, justify="right", no_wrap=True)
+    table.add_column(_heading(made.baseline), justify="right", no_wrap=True)
     for place in places:
-        table.add_column(made.arms[place + 1].label, justify="right", no_wrap=True)
+        table.add_column(_heading(made.arms[place + 1]), justify="right", no_wrap=True)
         if two:
             table.add_column("difference", justify="right", no_wrap=True)
         table.add_column("in %", justify="right", no_wrap=True)
@@ -145,6 +149,13 @@ def _table(made: Contrast, rows: Sequence[Row], places: Sequence[int]) -> Table:
             f"  {row.measure.title}", *_cells(row, places, two=two), row.measure.unit.replace("packets", "pkts")
         )
     return table
+
+
+def _heading(arm: Arm) -> str:
+    """Return a label with its words below each other; the sentences above the table have long ones whole."""
+    return "\n".join(
+        word if len(word) <= _HEADING_WIDTH else f"{word[: _HEADING_WIDTH - 2]}.." for word in arm.label.split()
+    )
 
 
 def _cells(row: Row, places: Sequence[int], *, two: bool) -> list[Text]:

@@ -102,7 +102,7 @@ def against(baseline: Arm, arm: Arm, changes: tuple[Change, ...]) -> Against:
     if any(run.conditions is not None for one in (first, second) for run in one.runs):
         return Against("welch", "runs of a real machine share no random numbers", changes)
     if [(run.seed, run.index) for run in first.runs] != [(run.seed, run.index) for run in second.runs]:
-        return Against("welch", "the seeds differ", changes)
+        return Against("welch", "the seeds or numbers of runs differ", changes)
     random = next((change for change in changes if change.is_random), None)
     if random is not None:
         return Against("welch", f"a random input differs: {random.path}", changes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from narrows import _core
 from narrows.outcome.conditions import table as conditions_table
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from narrows.studies.comparison.comparison import Arm
     from narrows.studies.contrast.contrast import Contrast, Row
     from narrows.studies.contrast.differences import Difference
+
+
+MOST_OBJECTS: Final = 40
+"""Objects of each kind that the page has; of more, those that changed most."""
+
+MOST_ROWS: Final = 400
+"""Rows of other metrics that the page has; more are in the CSV alone."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +75,10 @@ def write(made: Contrast, out: Path) -> Path:
         If the page or the figures cannot be written.
     """
     labels = [arm.label for arm in made.arms]
-    chief, _ = shown.rows(made, every=False)
+    chief, _ = shown.rows(made, every=False, most=MOST_OBJECTS)
+    listed = {(row.kind, row.name) for row in chief}
     every, _ = shown.rows(made, every=True)
-    rest = [row for row in every if row not in chief]
+    rest = [row for row in every if (row.kind, row.name) in listed and row not in chief]
     title = f"{', '.join(labels[1:])} against {labels[0]}"
     text = render.page(
         "contrast.html.j2",
@@ -85,7 +93,8 @@ def write(made: Contrast, out: Path) -> Path:
         differs=[_differs(made, index) for index in range(len(made.against))],
         multiple=words.multiple(made),
         chief=_groups(made, chief),
-        rest=_groups(made, rest),
+        rest=_groups(made, rest if len(rest) <= MOST_ROWS else []),
+        unlisted=len(every) - len(chief) - (len(rest) if len(rest) <= MOST_ROWS else 0),
         tests=made.tests,
         marked=made.beyond,
         charts=charts.draw(figures.of(made), out / "figures"),
@@ -113,6 +122,7 @@ def _differs(made: Contrast, index: int) -> dict[str, object]:
     changes = made.against[index].changes
     return {
         "label": made.arms[index + 1].label,
+        "facts": shown.facts(made, index),
         "changes": [one for one in changes if not one.follows],
         "following": [one for one in changes if one.follows],
         "unmatched": [(only, KINDS[kind], names) for only, kind, names in shown.unmatched(made, index)],

@@ -64,7 +64,10 @@ def arms(given: Sequence[Result], names: Sequence[str] | None = None) -> tuple[A
         else:
             path = Path(one)
             name = short[directories.index(path)]
-            found += [(f"{name} {inner}".strip(), outcome) for inner, outcome in _read(path)]
+            parts = _read(path)
+            # The arms of the only argument need no name of a directory.
+            named = name if len(given) > 1 or len(parts) == 1 else ""
+            found += [(f"{named} {inner}".strip(), outcome) for inner, outcome in parts]
     labels = _labels([label for label, _ in found], names)
     return tuple(Arm(label, outcome) for label, (_, outcome) in zip(labels, found, strict=True))
 

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Final
 
 from narrows.studies.comparison.comparison import BUSY
+from narrows.studies.contrast.changes import ABSENT, Change
 from narrows.studies.contrast.metrics import SHOWN
+from narrows.studies.contrast.table import kernel, world
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from narrows.studies.contrast.contrast import Contrast, Row
 
-_LOSSES = ("dropped_packets", "marked_packets", "corrupted_packets")
+HEADLINE: Final = (
+    "throughput_mbps",
+    "rtt_mean_ms",
+    "delay_mean_ms",
+    "lost_packets",
+    "utilisation",
+    "jain",
+    "fct_mean_ms",
+    "rate_mean_mbps",
+    "stalled_s",
+)
+"""Metrics that the verdict may name."""
+
+_LOSSES: Final = ("dropped_packets", "marked_packets", "corrupted_packets")
 
 
 def rows(made: Contrast, *, every: bool, most: int | None = None) -> tuple[list[Row], int]:
@@ -24,7 +42,7 @@ def rows(made: Contrast, *, every: bool, most: int | None = None) -> tuple[list[
         that lost something or were busy in a result; or the metrics that were asked for. Counts that are zero
         everywhere are always left out.
     most : int, optional
-        Most objects of each kind; all by default.
+        Most objects of each kind: those that changed most. All by default.
 
     Returns
     -------
@@ -35,18 +53,49 @@ def rows(made: Contrast, *, every: bool, most: int | None = None) -> tuple[list[
     if every:
         return worth, 0
     busy = set(busy_queues(made))
-    places: dict[str, list[str]] = {}
-    kept = []
-    for row in worth:
-        chief = row.measure.key in SHOWN if made.wanted is None else True
-        if not chief or (row.kind == "queue" and row.name not in busy):
-            continue
-        names = places.setdefault(row.kind, [])
-        if row.name not in names:
-            names.append(row.name)
-        if most is None or names.index(row.name) < most:
-            kept.append(row)
+    kept = [
+        row
+        for row in worth
+        if (made.wanted is not None or row.measure.key in SHOWN) and (row.kind != "queue" or row.name in busy)
+    ]
+    if most is not None:
+        chosen = _most_changed(kept, most)
+        kept = [row for row in kept if (row.kind, row.name) in chosen]
     return kept, len(worth) - len(kept)
+
+
+def _most_changed(listed: Sequence[Row], most: int) -> set[tuple[str, str]]:
+    """Return the objects of each kind that changed most in a metric that the verdict may name."""
+    sizes: dict[str, dict[str, float]] = {}
+    for row in listed:
+        size = max((change(row, place) for place in range(len(row.differences))), default=0.0)
+        found = sizes.setdefault(row.kind, {})
+        found.setdefault(row.name, 0.0)
+        if row.measure.key in HEADLINE and math.isfinite(size):
+            found[row.name] = max(found[row.name], size)
+    return {(kind, name) for kind, found in sizes.items() for name in sorted(found, key=lambda one: -found[one])[:most]}
+
+
+def change(row: Row, place: int) -> float:
+    """Return the size of a change: the logarithm of the ratio of both means, without its sign.
+
+    Parameters
+    ----------
+    row : Row
+    place : int
+        Of the further result, from 0.
+
+    Returns
+    -------
+    float
+        0 without a change or a value; infinite from or to zero.
+    """
+    before, after = row.estimates[0], row.estimates[place + 1]
+    if not before.n or not after.n or before.mean == after.mean:
+        return 0.0
+    if before.mean <= 0 or after.mean <= 0:
+        return math.inf
+    return abs(math.log(after.mean / before.mean))
 
 
 def busy_queues(made: Contrast) -> list[str]:
@@ -66,6 +115,31 @@ def busy_queues(made: Contrast) -> list[str]:
         if share >= BUSY or any(getattr(queue, key) for key in _LOSSES):
             used[queue.name] = max(used.get(queue.name, 0.0), share)
     return sorted(used, key=lambda name: -used[name])
+
+
+def facts(made: Contrast, index: int) -> list[Change]:
+    """Return what differs beside the scenarios: where the results come from, kernel, version, seed and number of runs.
+
+    Parameters
+    ----------
+    made : Contrast
+    index : int
+        Place of the further result, from 0.
+
+    Returns
+    -------
+    list of Change
+        With a word in place of a path.
+    """
+    before, after = made.baseline, made.arms[index + 1]
+    pairs = (
+        ("world", world(before), world(after)),
+        ("kernel", kernel(before) or ABSENT, kernel(after) or ABSENT),
+        ("version", before.outcome.version, after.outcome.version),
+        ("seed", str(before.outcome.seed), str(after.outcome.seed)),
+        ("runs", str(len(before.outcome.runs)), str(len(after.outcome.runs))),
+    )
+    return [Change(what, one, other) for what, one, other in pairs if one != other]
 
 
 def about(made: Contrast, row: Row) -> str:

@@ -15,19 +15,6 @@ if TYPE_CHECKING:
     from narrows.studies.contrast.contrast import Contrast, Row
     from narrows.studies.contrast.differences import Difference
 
-HEADLINE: Final = (
-    "throughput_mbps",
-    "rtt_mean_ms",
-    "delay_mean_ms",
-    "lost_packets",
-    "utilisation",
-    "jain",
-    "fct_mean_ms",
-    "rate_mean_mbps",
-    "stalled_s",
-)
-"""Metrics that the verdict names."""
-
 MOST: Final = 3
 """Metrics that a verdict names at most."""
 
@@ -74,35 +61,13 @@ def _largest(made: Contrast, index: int, wanted: Callable[[Row], bool]) -> list[
     found: dict[str, tuple[float, Row]] = {}
     for row in shown.rows(made, every=False)[0]:
         key = row.measure.key
-        if key not in HEADLINE or not wanted(row):
+        if key not in shown.HEADLINE or not wanted(row):
             continue
-        size = change(row, index)
+        size = shown.change(row, index)
         if size and (key not in found or size > found[key][0]):
             found[key] = size, row
     ranked = sorted(found.values(), key=lambda one: -one[0])
     return [told(row, index) for _, row in ranked[:MOST]]
-
-
-def change(row: Row, index: int) -> float:
-    """Return the size of a change: the logarithm of the ratio of both means, without its sign.
-
-    Parameters
-    ----------
-    row : Row
-    index : int
-        Place of the further result, from 0.
-
-    Returns
-    -------
-    float
-        0 without a change or a value; infinite from or to zero.
-    """
-    before, after = row.estimates[0], row.estimates[index + 1]
-    if not before.n or not after.n or before.mean == after.mean:
-        return 0.0
-    if before.mean <= 0 or after.mean <= 0:
-        return math.inf
-    return abs(math.log(after.mean / before.mean))
 
 
 def told(row: Row, index: int) -> str:
