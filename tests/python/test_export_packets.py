@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import shutil
+import struct
 import subprocess
 from collections import Counter
 from itertools import pairwise
@@ -72,7 +73,7 @@ def test_the_time_sequence_graph_has_every_packet(cubic: nw.Run, flow: str) -> N
     assert begins["x"] == seen.segments.lost.sum()
     assert begins["3"] == metrics.triple_duplicate_acks
     assert begins["htick"] == 2 * seen.sacks.ack.size
-    purple = lines[lines.index("purple") + 1 : lines.index("white")]
+    purple = lines[lines.index("purple") + 1 : lines.index("orange")]
     assert sum(line.startswith("line") for line in purple) == seen.sacks.ack.size
     first = next(line for line in purple if line.startswith("line"))
     time_ns = seen.acks.time_ns[seen.sacks.ack[0]]
@@ -106,6 +107,64 @@ def test_outstanding_data_is_sent_less_acknowledged(cubic: nw.Run) -> None:
     window = first["cwnd_bytes"].to_numpy()
     known = (last >= 0) & (window > 0)
     assert (octets[last[known]] <= 2 * window[known] + 60_000).all()
+
+
+def seen_by_the_sender(run: nw.Run, path: Path) -> None:
+    """Write what the first flow's sender sent and received as a classic capture of Ethernet, as tcptrace reads it."""
+    from narrows.packets.capture import read
+
+    assert run.captures is not None
+    file = run.captures / "s1-r1.pcapng"
+    captured = read(file)
+    back = captured.interface == captured.names.index("r1->s1")
+    arrived = packets.Links(run).arrivals(("r1", "s1"), captured.only(back))
+    times = captured.time_ns.copy()
+    times[back] = arrived
+    data, at, bodies = file.read_bytes(), 0, []
+    while at < len(data):
+        kind, size = struct.unpack_from("<II", data, at)
+        if kind == 6:
+            bodies.append(data[at + 28 : at + 28 + struct.unpack_from("<I", data, at + 20)[0]])
+        at += size
+    with path.open("wb") as out:
+        out.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+        for place in np.argsort(times, kind="stable").tolist():
+            if times[place] <= packets.Links(run).end_ns:
+                time_ns, body = int(times[place]), bytes(12) + b"\x08\x00" + bodies[place]
+                second = 1_000_000_000 + time_ns // 10**9
+                out.write(struct.pack("<IIII", second, time_ns % 10**9 // 1000, len(body), len(body)) + body)
+
+
+def lines_of(text: str) -> dict[str, Counter[tuple[int, int]]]:
+    """Return the vertical lines of a graph by their colour, from the lower to the upper end."""
+    made: dict[str, Counter[tuple[int, int]]] = {}
+    colour = ""
+    for line in text.splitlines()[7:]:
+        words = line.split()
+        if len(words) == 1 and words[0].isalpha() and words[0].islower():
+            colour = words[0]
+        elif words and words[0] == "line" and words[1] == words[3]:
+            made.setdefault(colour, Counter())[int(words[2]), int(words[4])] += 1
+    return made
+
+
+def test_the_time_sequence_graph_is_that_of_tcptrace(cubic: nw.Run, tmp_path: Path) -> None:
+    tcptrace = shutil.which("tcptrace")
+    if tcptrace is None:
+        pytest.skip("tcptrace (Debian package tcptrace) is not installed: there is no graph to compare with")
+    seen_by_the_sender(cubic, tmp_path / "sender.pcap")
+    options = ["-S", "-R", "-zxy", "-n", "-l", "sender.pcap"]
+    told = subprocess.run([tcptrace, *options], cwd=tmp_path, check=True, timeout=60, capture_output=True, text=True)
+    metrics = cubic.flow("first")
+    assert re.search(rf"rexmt data pkts:\s+{metrics.retransmitted_packets:.0f}\s", told.stdout)
+    assert re.search(rf"actual data pkts:\s+{metrics.sent_packets:.0f}\s", told.stdout)
+    theirs = lines_of((tmp_path / "a2b_tsg.xpl").read_text(encoding="utf-8"))
+    ours = lines_of("\n".join(drawn(cubic, "first")))
+    for colour in ("white", "red", "purple", "green"):
+        assert ours[colour] == theirs[colour], colour
+    samples = (tmp_path / "a2b_rtt.xpl").read_text(encoding="utf-8").count("\ndot ")
+    # tcptrace also measures the SYN, and a segment whose ACK fills a hole that no duplicate ACK told of.
+    assert abs(samples - "\n".join(drawn(cubic, "first", "rtt")).count("\ndot ")) <= 5
 
 
 def test_other_flows_and_graphs_are_refused(cubic: nw.Run) -> None:

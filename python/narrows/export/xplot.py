@@ -160,7 +160,7 @@ def _segments(flow: FlowPackets) -> Iterator[str]:
     colour = ""
     for time_ns, seq, length, again, syn, fin, ce, cwr in rows:
         now, end = _seconds(time_ns), seq + length + syn + fin
-        wanted = "red" if again else "white"
+        wanted = "red" if again else "orange" if syn or fin else "white"
         if wanted != colour:
             colour = wanted
             yield colour
