@@ -125,3 +125,40 @@ def test_a_phone_sees_it_without_scrolling_sideways(page: Path) -> None:
         page, "return [document.documentElement.scrollWidth, document.documentElement.clientWidth];", width=500
     )
     assert wide <= room
+
+
+def test_the_data_behind_it_are_the_packets_of_the_chosen_flow(page: Path, run: nw.Run) -> None:
+    seen: dict[str, Any] = browser.evaluated(
+        page,
+        """
+        const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+        await wait(300);
+        const box = document.querySelector('#fig-time-sequence details.data');
+        box.open = true;
+        await wait(100);
+        const caption = () => box.querySelector('caption').textContent;
+        const texts = (row) => [...row.children].map((cell) => cell.textContent);
+        const rows = [...box.querySelectorAll('tbody tr')].map(texts);
+        let saved = null;
+        URL.createObjectURL = (blob) => { saved = blob; return '#'; };
+        box.querySelector('button').click();
+        const text = await saved.text();
+        const first = caption();
+        const choice = document.querySelector('.flow-choice select');
+        choice.value = 1;
+        choice.dispatchEvent(new Event('change'));
+        await wait(200);
+        return { first, second: caption(), rows, text };
+        """,
+    )
+    assert seen["first"].startswith("Packets of first.")
+    assert "the file has all" in seen["first"]
+    assert seen["second"].startswith("Packets of second.")
+    assert seen["rows"][0][1:] == ["segment", "0", "0", "SYN"]
+    assert ["segment", "1", "1,449", ""] in [row[1:] for row in seen["rows"]]
+    lines = seen["text"].splitlines()
+    assert lines[0] == "time_s,what,from_bytes,to_bytes,note"
+    whole = packets.of_flow(packets.Links(run), "first")
+    assert len(lines) - 1 == whole.segments.seq.size + whole.acks.ack.size + whole.sacks.ack.size
+    assert sum(",retransmission," in line for line in lines) == run.flow("first").retransmitted_packets
+    assert sum("lost: dropped: no room (r1 → r2)" in line for line in lines) == whole.segments.lost.sum()

@@ -222,7 +222,10 @@
       padding: [8, figure.splits ? 22 : 10, 0, 0],
     };
     const plot = new uPlot(options, data, box);
-    if (sequence) flows(box, plot, panel, sequence);
+    if (sequence) {
+      panel.sequence = sequence;
+      flows(box, plot, panel, sequence);
+    }
     plot.over.addEventListener("dblclick", () => show(figure, file, null));
     plot.over.addEventListener("mouseleave", () => { tip.hidden = true; });
     box.addEventListener("keydown", (event) => keyed(event, plot, figure, panel, file));
@@ -508,7 +511,11 @@
     });
     tools.append(save);
     box.append(tools);
-    figure.panels.forEach((panel) => box.append(table(figure, panel)));
+    figure.panels.forEach((panel) => {
+      let shown = table(figure, panel);
+      box.append(shown);
+      if (panel.sequence) panel.sequence.changed(() => { const other = table(figure, panel); shown.replaceWith(other); shown = other; });
+    });
   }
 
   const at = (figure, panel, i) => (figure.ticks.length ? figure.ticks[panel.x[i]] ?? panel.x[i] : panel.x[i]);
@@ -521,7 +528,38 @@
     return y - (below ? below.y[i] : 0);
   }
 
+  // The first packets of the chosen flow; the file has all.
+  function packetTable(panel) {
+    const rows = panel.sequence.rows();
+    const shown = rows.slice(0, MOST_DATA_ROWS);
+    const told = shown.length < rows.length ? ` The first ${shown.length} of ${written(rows.length)}; the file has all.` : "";
+    const made = element("table");
+    made.append(element("caption", "", `Packets of ${panel.sequence.flow()}.${told}`));
+    const head = element("tr");
+    for (const text of ["Time (s)", "what", "from (bytes)", "to (bytes)", "note"]) { const cell = element("th", "", text); cell.scope = "col"; head.append(cell); }
+    made.createTHead().append(head);
+    const body = made.createTBody();
+    for (const [time, what, low, high, note] of shown) {
+      const row = element("tr");
+      const first = element("th", "", time.toFixed(6));
+      first.scope = "row";
+      row.append(first, ...[what, low.toLocaleString("en"), high.toLocaleString("en"), note].map((text) => element("td", "", text)));
+      body.append(row);
+    }
+    return framed(made, `Packets of ${panel.sequence.flow()}`);
+  }
+
+  function framed(made, name) {
+    const frame = element("div", "scroll");
+    frame.tabIndex = 0;
+    frame.setAttribute("role", "region");
+    frame.setAttribute("aria-label", `Data: ${name}`);
+    frame.append(made);
+    return frame;
+  }
+
   function table(figure, panel) {
+    if (panel.sequence) return packetTable(panel);
     const lines = panel.lines;
     const filled = panel.x.map((_, i) => i).filter((i) => lines.some((line) => line.y[i] !== null));
     const step = Math.max(1, Math.ceil(filled.length / MOST_DATA_ROWS));
@@ -545,16 +583,16 @@
       }
       body.append(row);
     }
-    const frame = element("div", "scroll");
-    frame.tabIndex = 0;
-    frame.setAttribute("role", "region");
-    frame.setAttribute("aria-label", `Data: ${[panel.title, panel.y_label].filter(Boolean).join(": ")}`);
-    frame.append(made);
-    return frame;
+    return framed(made, [panel.title, panel.y_label].filter(Boolean).join(": "));
   }
 
   function csv(figure) {
     const quoted = (text) => (/[",\n]/.test(text) ? `"${String(text).replace(/"/g, '""')}"` : String(text));
+    const packets = figure.panels.find((panel) => panel.sequence);
+    if (packets) {
+      const heads = ["time_s", "what", "from_bytes", "to_bytes", "note"];
+      return [heads, ...packets.sequence.rows()].map((row) => row.map(quoted).join(",")).join("\n") + "\n";
+    }
     const rows = [["panel", "line", figure.x_label, "quantity", "value", "low", "high"]];
     for (const panel of figure.panels) {
       for (const line of panel.lines) {

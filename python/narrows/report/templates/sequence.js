@@ -58,12 +58,37 @@ const drawSequence = (function () {
     const { css, hidden, span } = tools;
     const colour = Object.fromEntries(panel.lines.map((line) => [line.name, line.colour]));
     const shown = (name) => !hidden.has(name);
+    const listeners = [];
     let packets = null;
+    let chosen = 0;
 
     async function choose(place) {
       packets = await unpacked(panel.flows[place]);
+      chosen = place;
       panel.x = Array.from(packets.t);
+      listeners.forEach((listener) => listener());
       return packets;
+    }
+
+    // All packets in order of time: when, what, from, to, and what else there is to know.
+    function rows() {
+      if (!packets) return [];
+      const made = [];
+      for (let i = 0; i < packets.t.length; i++) {
+        const [[what], ...notes] = segment(i);
+        const flags = packets.flags[i];
+        const words = [flags & SYN ? "SYN" : "", flags & FIN ? "FIN" : "", flags & CWR ? "CWR" : "", ...notes.map(([name, text]) => (name === "lost" ? `lost: ${text}` : text))];
+        made.push([packets.t[i], what, packets.seq[i], packets.seq[i] + packets.length[i], words.filter(Boolean).join("; ")]);
+      }
+      for (let i = 0; i < packets.at.length; i++) {
+        const note = [packets.kinds[i] & DUPLICATE ? "duplicate" : "", packets.kinds[i] & ECHO ? "echoes a mark" : "", `window to ${packets.ack[i] + packets.window[i]}`];
+        made.push([packets.at[i], "ACK", packets.ack[i], packets.ack[i], note.filter(Boolean).join("; ")]);
+      }
+      for (let k = 0; k < packets.of.length; k++) {
+        const left = packets.ack[packets.of[k]] + packets.left[k];
+        made.push([packets.at[packets.of[k]], "SACK block", left, left + packets.width[k], packets.again[k] ? "arrived twice" : ""]);
+      }
+      return made.sort((a, b) => a[0] - b[0]);
     }
 
     // The part of the sequence numbers that is drawn: segments and ACKs of the stretch, and the window if it is near.
@@ -291,6 +316,6 @@ const drawSequence = (function () {
       return rows;
     }
 
-    return { choose, range, draw, told, colour, packets: () => packets };
+    return { choose, range, draw, told, rows, colour, packets: () => packets, flow: () => panel.flows[chosen].name, changed: (listener) => listeners.push(listener) };
   };
 })();
