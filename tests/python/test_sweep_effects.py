@@ -15,6 +15,7 @@ from narrows.stats import mean_ci, paired_difference
 from narrows.studies.sweep.cells import cells
 from narrows.studies.sweep.effects import effects
 from narrows.studies.sweep.measured import measured
+from narrows.studies.sweep.page import verdict
 from narrows.studies.sweep.view import Wanted, choose, first_measures
 
 if TYPE_CHECKING:
@@ -238,3 +239,36 @@ def test_axes_have_a_logarithmic_scale_from_a_decade_on() -> None:
     ):
         made = measured(result(sweep(axes + values), lambda _, seed: {"throughput_mbps": float(seed)}))
         assert made.columns[0].log == log, values
+
+
+def test_columns_that_change_together_have_one_place_on_the_page() -> None:
+    value = {("reno", 5): 1.0, ("cubic", 5): 2.0, ("reno", 9): 9.0}
+    made = measured(
+        result(
+            sweep(ZIPPED),
+            lambda p, _: {"throughput_mbps": value[p["tcp.cc"], p["topology.link.queue.limit"]]},  # type: ignore[index]
+        )
+    )
+    view = shown(made)
+    places = [made.column(name).axis for name in (view.x, view.series, view.facet) if name is not None]
+    assert len(places) == len(set(places)) == 2
+    assert view.heat is not None
+    assert made.column(view.heat[0]).axis != made.column(view.heat[1]).axis
+
+
+def test_the_verdict_says_why_no_axis_matters() -> None:
+    def one_point(point: dict[str, object], seed: int) -> dict[str, float] | None:
+        kept = point["cc"] == "reno" and point["buffer"] == 5
+        return {"throughput_mbps": float(seed), "rtt_mean_ms": 1.0} if kept else None
+
+    made = measured(result(sweep(TWO), one_point))  # type: ignore[arg-type]
+    told = verdict(made, [effects(made, "throughput_mbps"), effects(made, "rtt_mean_ms")])
+    assert told.sentences == (
+        "27 runs: 9 points under 3 seeds; 24 failed and are missing from these results.",
+        "throughput_mbps: no axis has two values with results.",
+        "rtt_mean_ms: the same in all runs.",
+    )
+    made = measured(result(sweep(TWO, seeds=2), lambda p, _: {"throughput_mbps": 100 + CC[str(p["cc"])] / 100}))
+    assert verdict(made, [effects(made, "throughput_mbps")]).sentences[1] == (
+        "throughput_mbps depends most on cc: 100 % of its variance, from 100.00 Mb/s at reno to 100.05 Mb/s at vegas."
+    )

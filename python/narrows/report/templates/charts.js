@@ -165,7 +165,7 @@
       x.splits = () => figure.ticks.map((_, i) => i);
       x.values = (u, places) => (last ? places.map((i) => figure.ticks[i]) : places.map(() => ""));
       x.size = last ? 30 + 14 * Math.max(0, ...figure.ticks.map((tick) => tick.split("\n").length - 1)) : 8;
-      if (figure.rotate && last) [x.rotate, x.size] = [-45, figure.rotate];
+      if (figure.rotate && last) [x.rotate, x.size] = figure.rotate; // degrees, and the room for it in px
     } else {
       if (figure.splits) [x.splits, x.filter] = [figure.splits, (u, places) => places];
       x.values = (u, places) => places.map((place) => (last && place !== null ? (figure.x_log || figure.splits ? written : scale(places))(place) : ""));
@@ -198,7 +198,7 @@
     const range = () => (figure.over_time && stretch) || file.range || file.whole;
     const sequence = panel.flows ? drawSequence(panel, { css, hidden, span: range }) : null;
     const options = {
-      width: place.clientWidth || 640, height: figure.height + (last ? 50 + Math.max(0, (figure.rotate || 30) - 30) : 8), series: list, bands: bands, legend: { show: false },
+      width: place.clientWidth || 640, height: figure.height + (last ? 50 + Math.max(0, (figure.rotate ? figure.rotate[1] : 30) - 30) : 8), series: list, bands: bands, legend: { show: false },
       scales: {
         x: { time: false, distr: figure.x_log ? 3 : 1, range: range },
         y: { range: (u, low, high) => (sequence ? sequence.range() : panel.y_range || [Math.min(0, low || 0), high || 1]) },

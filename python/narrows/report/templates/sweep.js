@@ -229,16 +229,19 @@
         legend(keys, { panels: [{ lines: panels[0] }] });
       }
       const grid = element("div", facet ? "multiples" : "multiples one");
+      if (!x.numeric && x.texts.length > 8) grid.classList.add("broad");
       section.append(grid);
       const range = limits(panels);
       panels.forEach((own, at) => {
         const box = element("div", "chart");
         grid.append(box);
         const longest = Math.max(...x.texts.map((text) => text.length));
-        const cramped = !x.numeric && 7 * longest * x.texts.length > box.clientWidth - 90;
+        const each = (box.clientWidth - 100) / x.texts.length; // px beside each other
+        const cramped = !x.numeric && 7 * longest > each;
+        const turned = each < 18 ? [90, Math.min(130, 20 + 7 * longest)] : [45, Math.min(110, 24 + 5 * longest)];
         add(box, {
           x_label: titled(x), x_range: null, x_log: x.log, over_time: false, marks: [], height: facet ? 170 : 230,
-          ticks: x.numeric ? [] : x.texts, rotate: cramped ? Math.min(110, 24 + 5 * longest) : 0, splits: x.numeric ? splits(x) : null,
+          ticks: x.numeric ? [] : x.texts, rotate: cramped ? turned : null, splits: x.numeric ? splits(x) : null,
           note: interval,
           panels: [{
             title: facet ? `${facet.name} = ${level(facet, facets[at])}` : "", y_label: titled(measure), y_range: range,

@@ -64,6 +64,11 @@ class Effect:
         return ", ".join(self.columns)
 
     @property
+    def alone(self) -> bool:
+        """Whether one value of the axis alone has results, so that there is nothing to compare."""
+        return self.low == self.high
+
+    @property
     def sure(self) -> bool:
         """Whether the interval of the difference leaves zero out."""
         return self.difference.n > 1 and self.difference.low > 0
@@ -168,6 +173,8 @@ def _effect(
     centre = np.average(by_step[known], weights=weights[known])
     variance = float(np.average((by_step[known] - centre) ** 2, weights=weights[known]))
     low, high = int(np.nanargmin(by_step)), int(np.nanargmax(by_step))
+    if low == high:  # all means are equal, or there is one
+        high = int(np.flatnonzero(known)[-1])
     seeded, _ = by_seed(values, codes, made)
     pairs = max(1, int(known.sum()) * (int(known.sum()) - 1) // 2)
     differences = (seeded[high] - seeded[low]).tolist()

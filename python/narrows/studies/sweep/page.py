@@ -167,7 +167,9 @@ def verdict(made: Measured, found: list[Effects]) -> Verdict:
         + "."
     )
     sentences = [words, *(_sentence(made, one) for one in found if one.largest is not None)]
-    cards = [Card("Runs", f"{made.total:,}", f"{points:,} points, {seeds:,} seed{_s(seeds)}; {failed:,} failed")]
+    cards = [
+        Card("Runs", f"{made.total:,}", f"{points:,} point{_s(points)}, {seeds:,} seed{_s(seeds)}; {failed:,} failed")
+    ]
     cards += [_card(made, one) for one in found if one.largest is not None]
     return Verdict(tuple(sentences), tuple(cards))
 
@@ -184,11 +186,12 @@ def _sentence(made: Measured, one: Effects) -> str:
     """Name the axis with the largest effect, how much it explains, and from where to where."""
     effect = one.largest
     if effect is None or effect.share == 0:
-        return f"{one.measure} is the same in all runs."
+        return f"{one.measure}: {_unmoved(made, one)}."
     if effect.difference.n > 1 and not effect.sure:
         return f"{one.measure}: no axis differs by more than its seeds explain."
     unit = made.measures[one.measure].unit
-    ends = f"from {_value(effect.low_mean, unit)} at {effect.low} to {_value(effect.high_mean, unit)} at {effect.high}"
+    low, high = _apart(effect.low_mean, effect.high_mean)
+    ends = f"from {f'{low} {unit}'.strip()} at {effect.low} to {f'{high} {unit}'.strip()} at {effect.high}"
     more = f"; {_percent(one.interactions)} are interactions of axes" if one.interactions > effect.share else ""
     return f"{one.measure} depends most on {effect.name}: {_percent(effect.share)} of its variance, {ends}{more}."
 
@@ -196,13 +199,28 @@ def _sentence(made: Measured, one: Effects) -> str:
 def _card(made: Measured, one: Effects) -> Card:
     effect = one.largest
     if effect is None or effect.share == 0:
-        return Card(f"{one.measure} depends on", "no axis", "the same in all runs")
+        return Card(f"{one.measure} depends on", "no axis", _unmoved(made, one))
     note = f"{_percent(effect.share)} of its variance; +{_difference(effect, made.measures[one.measure].unit)}"
     return Card(f"{one.measure} depends most on", effect.name, note)
 
 
-def _value(value: float, unit: str) -> str:
-    return f"{style.number(value)} {unit}".strip()
+def _unmoved(made: Measured, one: Effects) -> str:
+    """Say why no axis has an effect."""
+    if one.measure not in made.varying:
+        return "the same in all runs"
+    if all(effect.alone for effect in one.axes):
+        return "no axis has two values with results"
+    return "no axis changes its mean"
+
+
+def _apart(low: float, high: float) -> tuple[str, str]:
+    """Write two means with as many digits as it takes to tell them apart, three at least.
+
+    >>> _apart(12.11, 12.14), _apart(1.0, 2.0)
+    (('12.11', '12.14'), ('1.00', '2.00'))
+    """
+    texts = ((style.number(low, digits), style.number(high, digits)) for digits in range(3, 8))
+    return next((pair for pair in texts if pair[0] != pair[1]), (style.number(low), style.number(high)))
 
 
 def _percent(share: float) -> str:
@@ -240,17 +258,13 @@ class Ranked:
 
 def _table(made: Measured, one: Effects) -> Ranked:
     measure = made.measures[one.measure]
-    rows = [
-        (
-            effect.name,
-            _percent(effect.share),
-            f"{style.number(effect.low_mean)} at {effect.low}",
-            f"{style.number(effect.high_mean)} at {effect.high}",
-            _difference(effect, ""),
-            effect.sure,
-        )
-        for effect in one.axes
-    ]
+    rows = []
+    for effect in one.axes:
+        low, high = _apart(effect.low_mean, effect.high_mean)
+        ends = (f"{low} at {effect.low}", f"{high} at {effect.high}", _difference(effect, ""))
+        if effect.alone:
+            ends = (f"{low} at {effect.low}", "the only value with results", "–")
+        rows.append((effect.name, _percent(effect.share), *ends, effect.sure))
     return Ranked(measure.title, rows, _percent(one.interactions), _percent(one.seeds), one.complete)
 
 

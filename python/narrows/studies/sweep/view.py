@@ -122,16 +122,24 @@ def choose(made: Measured, found: Mapping[str, Effects], wanted: Wanted) -> View
     ranked = ranked or list(made.columns)
     _check(made, wanted)
     taken = {name for name in (wanted.x, wanted.series, wanted.facet) if name is not None}
-    free = [column for column in ranked if column.name not in taken]
+    used = {column.axis for column in made.columns if column.name in taken}
+    free = [column for column in ranked if column.axis not in used]
     numeric = [column for column in free if column.numeric and len(column.levels) > 2]
     x = wanted.x or next((column.name for column in [*numeric, *free]), None)
-    free = [column for column in free if column.name != x and len(column.levels) > 1]
+    free = [column for column in free if not _together(made, column.name, x) and len(column.levels) > 1]
     series = _placed(wanted.series, [c.name for c in free if len(c.levels) <= _FEW])
     facet = _placed(
-        wanted.facet, [c.name for c in free if c.name != series and len(c.levels) <= _FEW] if series else []
+        wanted.facet,
+        [c.name for c in free if not _together(made, c.name, series) and len(c.levels) <= _FEW] if series else [],
     )
-    rows = next((column.name for column in ranked if column.name != x and len(column.levels) <= MOST_HEAT), None)
+    others = [column for column in ranked if not _together(made, column.name, x)]
+    rows = next((column.name for column in others if len(column.levels) <= MOST_HEAT), None)
     return View(tuple(measures), x, series, facet, None if x is None or rows is None else (x, rows))
+
+
+def _together(made: Measured, one: str, other: str | None) -> bool:
+    """Whether two columns are of one axis, so that drawing both says nothing more."""
+    return other is not None and made.column(one).axis == made.column(other).axis
 
 
 def _placed(wanted: str | None, free: list[str]) -> str | None:
