@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from narrows import comparison, contest, export, stats, sweep
+    from narrows import comparison, contest, export, packets, stats, sweep
     from narrows.base.errors import (
         InputError,
         Interrupted,
@@ -61,7 +61,7 @@ _HOME = {
     "run_until": "narrows.runs.until",
 }
 
-_MODULES = ("comparison", "contest", "export", "stats", "sweep")
+_MODULES = ("comparison", "contest", "export", "packets", "stats", "sweep")
 
 __all__ = [
     "Batch",
@@ -85,6 +85,7 @@ __all__ = [
     "export",
     "list_algorithms",
     "load",
+    "packets",
     "register",
     "reproduce",
     "run",

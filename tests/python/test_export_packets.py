@@ -319,6 +319,7 @@ def test_the_command_writes_a_file_for_each_graph(tmp_path: Path) -> None:
 
     out = tmp_path / "out"
     assert called("run", "dumbbell-cubic", "--pcap", "-o", str(out), "-n", "2", "--set", "duration=11 s", "-q")[0] == 0
+    assert "of each TCP flow (xplot, qlog) and of all links (ns2)" in called("export", str(out), "--list")[1]
     code, _ = called("export", str(out), "-o", str(tmp_path / "files"), "--to", "xplot,ns2,qlog")
     assert code == 0
     graphs = {f"{flow}_{graph}.xpl" for flow in ("first", "second") for graph in xplot.GRAPHS}

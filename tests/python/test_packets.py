@@ -180,6 +180,12 @@ def test_plots_say_what_they_need(cubic: nw.Run) -> None:
         cubic.plot("tcptrace")
 
 
+def test_other_figures_show_a_part_of_the_time_too(cubic: nw.Run) -> None:
+    axes = cubic.plot("throughput", "time-sequence", between=(2, 4)).axes
+    assert [one.get_xlim() for one in axes] == [(2, 4), (2, 4)]
+    assert [one.get_ylabel() for one in axes] == ["Throughput (Mb/s)", "Sequence number (bytes)"]
+
+
 def test_a_plot_draws_each_segment_of_a_short_time(cubic: nw.Run) -> None:
     (axes,) = cubic.plot("time-sequence", flow="first", between=(0.29, 0.31)).axes
     seen = packets.of_flow(packets.Links(cubic), "first")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 - Typer reads the annotations
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -60,7 +60,7 @@ def export(
     ] = "column",
     dpi: Annotated[int, typer.Option("--dpi", metavar="N", help="Resolution of PNG, dots per inch.")] = 300,
     listing: Annotated[
-        bool, typer.Option("--list", metavar="", help="List the tables and figures of DIR, and write nothing.")
+        bool, typer.Option("--list", metavar="", help="List what there is in DIR, and write nothing.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -91,14 +91,18 @@ def export(
 
 
 def _list(made: Contents, *, json: bool) -> None:
+    from narrows.export.contents import PACKETS
+
     groups = (("tables", made.tables), ("figures", made.figures))
+    captured = made.outcome is not None and any(run.captures is not None for run in made.outcome.runs)
     if json:
         import json as serial
 
-        content = {
+        content: dict[str, list[Any]] = {
             kind: [{"name": one.name, "title": one.title, "formats": list(one.formats)} for one in items]
             for kind, items in groups
         }
+        content["packets"] = list(PACKETS) if captured else []
         typer.echo(serial.dumps({"kind": made.kind, "name": made.name, **content}, indent=2, ensure_ascii=False))
         return
     wide = max((len(one.name) for _, items in groups for one in items), default=0)
@@ -107,3 +111,5 @@ def _list(made: Contents, *, json: bool) -> None:
             typer.echo(kind.capitalize())
         for one in items:
             typer.echo(f"  {one.name:<{wide}}  {one.title} ({', '.join(one.formats)})")
+    if captured:
+        typer.echo("Packets\n  of each TCP flow (xplot, qlog) and of all links (ns2)")

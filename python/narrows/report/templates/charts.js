@@ -219,7 +219,7 @@
           u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
         }],
       },
-      padding: [8, figure.splits ? 22 : 10, 0, 0],
+      padding: [8, figure.splits || sequence ? 22 : 10, 0, 0],
     };
     const plot = new uPlot(options, data, box);
     if (sequence) {
