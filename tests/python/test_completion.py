@@ -76,6 +76,7 @@ def test_controls_and_queues_are_completed() -> None:
     assert set(bash("narrows explain ")) == names("cc") | names("queues") | names("schemes") | names("phys")
     assert bash("narrows attach agi") == ["agile_sd"]
     assert set(bash("narrows reproduce a")) == {"acns", "agile-sd"}
+    assert bash("narrows export DIR --to csv,p") == ["csv,pdf", "csv,png", "csv,pgf"]
 
 
 def test_kernels_at_hand_are_completed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import shutil
 from dataclasses import fields
 from typing import TYPE_CHECKING, get_args
 
@@ -163,3 +165,28 @@ def test_exports_repeat_to_the_byte(saved: Path, tmp_path: Path) -> None:
         {path.name: path.read_bytes() for path in nw.export.write(saved, tmp_path / name)} for name in ("one", "two")
     ]
     assert written[0] == written[1]
+
+
+def test_a_run_exports_itself(batch: Batch, tmp_path: Path) -> None:
+    written = batch.export(tmp_path / "out", "csv", tables="flows")
+    assert [path.name for path in written] == ["columns.csv", "flows.csv"]
+
+
+def test_damaged_results_are_named(saved: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(saved, broken)
+    (broken / "samples.parquet").write_bytes(b"PAR1 and nothing else PAR1")
+    shown = narrows("export", broken, "-o", tmp_path / "out")
+    assert (shown.exit_code, shown.stdout) == (2, "")
+    assert "broken" in shown.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_full_disk_leaves_nothing(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("narrows.outcome.text.write_csv", full)
+    shown = narrows("export", saved, "-o", tmp_path / "out")
+    assert (shown.exit_code, "No space left on device" in shown.stderr) == (1, True)
+    assert list(tmp_path.iterdir()) == []

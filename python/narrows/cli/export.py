@@ -19,7 +19,7 @@ EXAMPLE = (
     "Results to export: narrows run dumbbell-cubic --runs 3 -o results/cubic\n\n"
     "What there is: narrows export results/cubic --list\n\n"
     "Numbers: narrows export results/cubic -o numbers\n\n"
-    "For a paper: narrows export results/cubic -o paper --to latex,pdf --figures throughput,queue"
+    "Example: narrows export results/cubic -o paper --to latex,pdf --figures throughput,queue"
 )
 
 
@@ -58,6 +58,9 @@ def export(
         str,
         typer.Option("--width", metavar="WIDTH", help="Width of figures: column (3.5 in), page (7.16 in), or in mm."),
     ] = "column",
+    flow: Annotated[
+        str, typer.Option("--flow", metavar="NAME", help="Only the packets of this flow (xplot, qlog).")
+    ] = "",
     dpi: Annotated[int, typer.Option("--dpi", metavar="N", help="Resolution of PNG, dots per inch.")] = 300,
     listing: Annotated[
         bool, typer.Option("--list", metavar="", help="List what there is in DIR, and write nothing.")
@@ -68,19 +71,21 @@ def export(
 
     Without --tables and --figures, all of them. Nothing is replaced but earlier exports of the same result.
     """
+    from narrows.cli.report import told_as_damage
     from narrows.export.directory import contents
     from narrows.export.options import options
     from narrows.export.write import put
 
-    wanted = options(to, tables=tables, figures=figures, width=width, dpi=dpi)
+    wanted = options(to, tables=tables, figures=figures, width=width, dpi=dpi, flow=flow)
     if output is None and not listing:
         message = "no directory for the files; allowed: -o OUT, or --list to see what there is"
         raise InputError(message)
-    made = contents(directory)
-    if listing or output is None:
-        _list(made, json=json)
-        return
-    written = put(made, output, wanted)
+    with told_as_damage(directory):
+        made = contents(directory)
+        if listing or output is None:
+            _list(made, json=json)
+            return
+        written = put(made, output, wanted)
     if json:
         import json as serial
 

@@ -59,10 +59,10 @@ def report(
         message = f"{output}: is not the name of a page; allowed: a file ending in .html"
         raise InputError(message)
     asked = {"--measure": measure, "--x": x, "--series": series, "--facet": facet}
-    with _told_as_damage(directory):
+    with told_as_damage(directory):
         write = _writer(directory, {option: value for option, value in asked.items() if value is not None})
     ownership.page(page)
-    with _told_as_damage(directory), ownership.adding(page.parent, f"report {page.name}") as folder:
+    with told_as_damage(directory), ownership.adding(page.parent, f"report {page.name}") as folder:
         write(folder / page.name)
     typer.echo(page)
 
@@ -113,8 +113,8 @@ def _writer(directory: Path, asked: dict[str, str]) -> Callable[[Path], object]:
 
 
 @contextmanager
-def _told_as_damage(directory: Path) -> Iterator[None]:
-    """Report results as damaged if a page cannot be made and they were changed since they were written."""
+def told_as_damage(directory: Path) -> Iterator[None]:
+    """Report results as damaged if they cannot be shown and were changed since they were written."""
     from narrows import ownership
 
     try:

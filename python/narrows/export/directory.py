@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from narrows.export.contents import Contents
     from narrows.outcome import Batch, Run
     from narrows.studies.aqm.result import Results
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from narrows.studies.contrast import Contrast
     from narrows.studies.sweep.result import SweepResult
 
-    Result = Run | Batch | Comparison | Contest | Contrast | SweepResult | Results
+    Result: TypeAlias = Run | Batch | Comparison | Contest | Contrast | SweepResult | Results
 
 
 def contents(source: str | PathLike[str] | Result) -> Contents:
@@ -26,8 +28,7 @@ def contents(source: str | PathLike[str] | Result) -> Contents:
     ----------
     source : path, Run, Batch, Comparison, Contest, Contrast, SweepResult or Aqm
         A directory that ``narrows run``, ``live``, ``compare``, ``contest``, ``sweep``, ``aqm`` or ``reproduce`` wrote
-        with ``-o``,
-        or the value that it was written from.
+        with ``-o``, or the value that it was written from.
 
     Returns
     -------

@@ -37,6 +37,8 @@ class Options:
         Width of figures and of LaTeX tables, mm.
     dpi : int
         Resolution of PNG, dots per inch.
+    flow : str
+        The flow whose packets are exported, in formats with a file for each flow; empty for all.
     """
 
     to: tuple[str, ...] = ("csv",)
@@ -44,6 +46,7 @@ class Options:
     figures: tuple[str, ...] = ()
     width_mm: float = WIDTHS_MM["column"]
     dpi: int = 300
+    flow: str = ""
 
     @property
     def width_in(self) -> float:
@@ -58,6 +61,7 @@ def options(
     figures: str | Sequence[str] = (),
     width: str | float = "column",
     dpi: int = 300,
+    flow: str = "",
 ) -> Options:
     """Check and return what is exported.
 
@@ -68,6 +72,8 @@ def options(
     width : str or float
         ``column``, ``page``, or millimetres.
     dpi : int
+    flow : str
+        As in `Options`.
 
     Returns
     -------
@@ -94,11 +100,14 @@ def options(
     if not LEAST_DPI <= dpi <= MOST_DPI:
         message = f"dpi is {dpi}; allowed: {LEAST_DPI} to {MOST_DPI}"
         raise InputError(message)
-    made = Options(formats, tuple(_split(tables)), tuple(_split(figures)), _width(width), dpi)
+    made = Options(formats, tuple(_split(tables)), tuple(_split(figures)), _width(width), dpi, flow)
     for names, kind, known in ((made.tables, "tables", TABLES), (made.figures, "figures", FIGURES)):
         if names and not set(formats) & set(known):
             message = f"{kind} are named, and no format of {kind}; allowed with them: {', '.join(known)}"
             raise InputError(message)
+    if flow and not {"xplot", "qlog"} & set(formats):
+        message = f"flow is {flow!r}, and no format has a file for each flow; allowed with it: xplot, qlog"
+        raise InputError(message)
     return made
 
 

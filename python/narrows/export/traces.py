@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PLAIN = re.compile(r"[^\w.-]+")
 
 
-def write(contents: Contents, folder: Path, kinds: Sequence[str]) -> None:
+def write(contents: Contents, folder: Path, kinds: Sequence[str], flow: str = "") -> None:
     """Write the packets of a result's runs into an existing folder; each of several runs has a folder in it.
 
     Parameters
@@ -29,11 +29,13 @@ def write(contents: Contents, folder: Path, kinds: Sequence[str]) -> None:
     folder : pathlib.Path
     kinds : sequence of str
         Formats of `narrows.export.contents.PACKETS`.
+    flow : str
+        Only this flow, of the formats that have a file for each; by default all.
 
     Raises
     ------
     InputError
-        If the result is no run, or a run has no captured packets.
+        If the result is no run, a run has no captured packets, or there is no such TCP flow.
     OSError
         If writing fails.
     """
@@ -45,32 +47,36 @@ def write(contents: Contents, folder: Path, kinds: Sequence[str]) -> None:
         place = folder / f"run-{run.index}" if len(runs) > 1 else folder
         place.mkdir(parents=True, exist_ok=True)
         for kind in kinds:
-            _WRITERS[kind](run, place)
+            _WRITERS[kind](run, place, flow)
 
 
-def _flows(run: Run) -> Iterator[FlowPackets]:
+def _flows(run: Run, wanted: str) -> Iterator[FlowPackets]:
     links = Links(run)
     names = tcp_flows(links)
     if not names:
         message = f"{run.scenario.name}: no TCP flow passes a wired link; xplot and qlog are of TCP flows"
         raise InputError(message)
-    for name in names:
+    if wanted and wanted not in names:
+        message = f"flow is {wanted!r}; allowed: {', '.join(names)}"
+        raise InputError(message)
+    for name in [wanted] if wanted else names:
         yield of_flow(links, name)
 
 
-def _xplot(run: Run, folder: Path) -> None:
-    for flow in _flows(run):
+def _xplot(run: Run, folder: Path, wanted: str) -> None:
+    for flow in _flows(run, wanted):
         for graph in xplot.GRAPHS:
             xplot.write_flow(flow, folder / f"{_PLAIN.sub('-', flow.name)}_{graph}.xpl", graph)
 
 
-def _qlog(run: Run, folder: Path) -> None:
-    for flow in _flows(run):
+def _qlog(run: Run, folder: Path, wanted: str) -> None:
+    for flow in _flows(run, wanted):
         qlog.write_flow(run, flow, folder / f"{_PLAIN.sub('-', flow.name)}.sqlog")
 
 
-def _ns2(run: Run, folder: Path) -> None:
+def _ns2(run: Run, folder: Path, wanted: str) -> None:
+    del wanted  # a trace has the packets of all flows, on every link
     ns2.write(run, folder / "packets.tr")
 
 
-_WRITERS: Final[dict[str, Callable[[Run, Path], None]]] = {"xplot": _xplot, "ns2": _ns2, "qlog": _qlog}
+_WRITERS: Final[dict[str, Callable[[Run, Path, str], None]]] = {"xplot": _xplot, "ns2": _ns2, "qlog": _qlog}

@@ -30,6 +30,7 @@ def write(
     figures: str | Sequence[str] = (),
     width: str | float = "column",
     dpi: int = 300,
+    flow: str = "",
 ) -> list[Path]:
     """Export a result: a file for each table and figure, in each format.
 
@@ -47,6 +48,8 @@ def write(
         Width of figures and LaTeX tables: ``column`` (3.5 in), ``page`` (7.16 in), or millimetres.
     dpi : int
         Resolution of PNG, dots per inch.
+    flow : str
+        Only the packets of this flow, in formats with a file for each flow.
 
     Returns
     -------
@@ -69,7 +72,9 @@ def write(
     ...     [path.name for path in nw.export.write(run, folder, tables="flows")]
     ['columns.csv', 'flows.csv']
     """
-    return put(directory.contents(source), out, options(to, tables=tables, figures=figures, width=width, dpi=dpi))
+    return put(
+        directory.contents(source), out, options(to, tables=tables, figures=figures, width=width, dpi=dpi, flow=flow)
+    )
 
 
 def put(contents: Contents, out: str | PathLike[str], wanted: Options) -> list[Path]:
@@ -92,7 +97,7 @@ def put(contents: Contents, out: str | PathLike[str], wanted: Options) -> list[P
     """
     target = Path(out)
     # Commands that export other parts of the same result add to each other.
-    part = f"{_of(contents)}{' '.join((*wanted.to, *wanted.tables, *wanted.figures))}"
+    part = f"{_of(contents)}{' '.join((*wanted.to, *wanted.tables, *wanted.figures, wanted.flow)).strip()}"
     adding = (
         ownership.adding(target, part)
         if target.is_dir()
@@ -138,7 +143,7 @@ def fill(contents: Contents, folder: Path, wanted: Options) -> None:
     if traced:
         from narrows.export import traces
 
-        traces.write(contents, folder, traced)
+        traces.write(contents, folder, traced, wanted.flow)
     kinds = [kind for kind in wanted.to if kind in FIGURES]
     if kinds:
         from narrows.export import drawings

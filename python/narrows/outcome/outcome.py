@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from narrows.outcome.rows import named
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
     from pathlib import Path
 
@@ -304,6 +305,44 @@ class Outcome:
         from narrows.report import directory as reported
 
         return reported.write(self, directory)
+
+    def export(
+        self,
+        directory: str | PathLike[str],
+        to: str | Sequence[str] = "csv",
+        *,
+        tables: str | Sequence[str] = (),
+        figures: str | Sequence[str] = (),
+        width: str | float = "column",
+        dpi: int = 300,
+        flow: str = "",
+    ) -> list[Path]:
+        """Write tables and figures as files for other programs and papers; see `narrows.export.write`.
+
+        Parameters
+        ----------
+        directory : path
+            It may exist and hold other files: only earlier exports are replaced.
+        to : str or sequence of str
+            Formats: ``csv``, ``latex``, ``pdf``, ``svg``, ``png``, ``pgf``, ``xplot``, ``ns2``, ``qlog``.
+        tables, figures, width, dpi, flow
+            As for `narrows.export.write`.
+
+        Returns
+        -------
+        list of pathlib.Path
+            The files.
+
+        Raises
+        ------
+        InputError, RunError
+            As for `narrows.export.write`.
+        """
+        from narrows.export.write import write
+
+        return write(
+            cast("Run", self), directory, to, tables=tables, figures=figures, width=width, dpi=dpi, flow=flow
+        )
 
     def _repr_html_(self) -> str:
         from narrows.report import notebook
