@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.python import browser
 from tests.python.plainly import as_json
 from typer.testing import CliRunner
 
@@ -410,3 +411,27 @@ def test_on_a_real_kernel_the_window_is_lowered_and_nothing_is_lost() -> None:
     (rtt,) = made.rtt_ms
     assert rtt is not None
     assert rtt < 60, "the queue would stand at 60 ms if nothing lowered the window"
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_wide_tables_scroll_in_their_frames_and_the_page_does_not(written: Any, width: int) -> None:
+    folder, _, _ = written
+    frame = folder / "frame.html"
+    inner = f'<iframe src="report.html" style="width:{width}px;height:700px"></iframe>'
+    frame.write_text(f"<html><head></head><body>{inner}</body></html>")
+    try:
+        page, room, tables = browser.evaluated(
+            frame,
+            """
+            const inner = document.querySelector('iframe').contentWindow;
+            const boxes = [...inner.document.querySelectorAll('.scroll')];
+            const wide = boxes.filter((box) => box.scrollWidth > box.clientWidth + 1);
+            const root = inner.document.documentElement;
+            return [root.scrollWidth, inner.innerWidth, wide.map((box) => box.tabIndex)];
+            """,
+        )
+    finally:
+        frame.unlink()
+    assert page <= room
+    assert set(tables) <= {0}, "the keyboard reaches a table that scrolls"
+    assert width > 1000 or len(tables) >= 4

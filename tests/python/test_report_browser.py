@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -197,3 +199,21 @@ def test_a_long_table_of_data_says_that_it_is_thinned(page: Path) -> None:
     assert rows <= 200 < points
     assert "1 in " in told
     assert "the file has all" in told
+
+
+def test_a_page_on_paper_has_every_column_of_its_tables(page: Path) -> None:
+    reader = shutil.which("pdftotext")
+    if reader is None:
+        pytest.skip("pdftotext is not installed (Debian package poppler-utils)")
+    sheet = page.with_name("sheet.pdf")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000"]
+    subprocess.run(
+        [browser.needed(), *options, f"--print-to-pdf={sheet}", page.as_uri()],
+        check=True,
+        timeout=180,
+        capture_output=True,
+    )
+    text = subprocess.run([reader, "-layout", str(sheet), "-"], check=True, capture_output=True, text=True).stdout
+    for heading in ("Retransmitted", "Triple duplicate", "Longest"):
+        assert heading in text, f"{heading} is cut off"
+    assert "Download as CSV" not in text
