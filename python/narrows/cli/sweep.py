@@ -33,6 +33,9 @@ EXAMPLE = (
     "Example: narrows sweep two.toml -o results/two"
 )
 
+_MANY = 5_000
+"""Runs above which the page takes a moment."""
+
 
 @guarded
 def sweep(
@@ -104,6 +107,8 @@ def sweep(
     with Display(read, directory, wanted=not no_progress) as display:
         made = execute(read, held, jobs=jobs, dask=dask, progress=display, large=large)
     if page is not None:
+        if len(made.runs) > _MANY:
+            typer.echo("writing the page ..", err=True)
         with ownership.adding(directory, f"report {page.name}") as folder:
             from narrows.studies.sweep.page import write
 
