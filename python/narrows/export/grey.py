@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from narrows.report.printed import MOST_NAMED
 from narrows.report.values import MARKS
 
 if TYPE_CHECKING:
@@ -21,10 +22,10 @@ def distinct(figure: Figure) -> Figure:
     Returns
     -------
     narrows.report.values.Figure
-        A figure with one name is returned unchanged.
+        A figure with one name, or with more than have a legend, is returned unchanged.
     """
     names = list(dict.fromkeys(line.name for panel in figure.panels for line in panel.lines))
-    if len(names) < 2:
+    if not 1 < len(names) <= MOST_NAMED:
         return figure
     order = {name: index for index, name in enumerate(names)}
     return replace(figure, panels=tuple(_panel(panel, order) for panel in figure.panels))
