@@ -148,6 +148,10 @@ def test_a_sweep_exports_its_rows_and_means(sweep: Path, tmp_path: Path) -> None
     flows = read(tmp_path / "out" / "flows.csv")
     for column in ("buffer", "cc", "throughput_mbps", "rtt_mean_ms"):
         assert flows[column].tolist() == made.flows[column].tolist()
+    effects = read(tmp_path / "out" / "effects.csv")
+    wanted = made.effects()
+    assert effects["share"].tolist() == wanted["share"].tolist()
+    assert effects["axis"].tolist() == wanted["axis"].tolist()
     table = (tmp_path / "out" / "over-buffer.tex").read_text(encoding="utf-8")
     assert r"\toprule" in table
     assert table.count(r" \\") >= 3

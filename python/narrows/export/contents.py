@@ -131,7 +131,7 @@ class Contents:
     Attributes
     ----------
     kind : str
-        What the result is: ``run``, ``comparison``, ``contest``, ``sweep``, ``reproduction`` or ``aqm``.
+        ``run``, ``comparison``, ``contrast``, ``contest``, ``sweep``, ``aqm`` or ``reproduction``.
     name : str
         Name of the result, for captions and labels.
     tables : tuple of Table

@@ -43,7 +43,7 @@ def contents(made: SweepResult) -> Contents:
 
     name = "sweep" if made.directory is None else str(marker(made.directory).get("name"))
     measured, _, view = page.viewed(made)
-    listed = (*_data(made), *_axes(measured, view.measures))
+    listed = (*_data(made), *_effects(made), *_axes(measured, view.measures))
     return Contents("sweep", name, listed, drawings.of_figures(page.drawn_figures(measured, view)))
 
 
@@ -62,6 +62,26 @@ def _rows(made: SweepResult, kind: str) -> Rows:
         docs |= meanings(columns.KINDS[kind])
         docs[kind] = f"Name of the {kind}."
     return tables.of_frame(frame.dropna(axis="columns", how="all"), docs)
+
+
+EFFECTS: Final = {
+    "measure": "The measure: a column of runs, flows or queues.",
+    "axis": "The axis.",
+    "share": "Share of the measure's variance between runs that the axis explains, of 1.",
+    "low": "Value of the axis with the smallest mean.",
+    "high": "Value of the axis with the largest mean.",
+    "low_mean": "The smallest mean, in the unit of the measure.",
+    "high_mean": "The largest mean, in the unit of the measure.",
+    "difference": "The largest mean minus the smallest, paired by seed.",
+    "difference_low": "Lower end of the simultaneous 95 % interval of the difference; empty with one seed.",
+    "difference_high": "Upper end of the simultaneous 95 % interval of the difference; empty with one seed.",
+}
+"""Meaning of the columns of effects."""
+
+
+def _effects(made: SweepResult) -> Iterable[Table]:
+    if made.axes:
+        yield Table("effects", "Axes by their effect on each measure", lambda: tables.of_frame(made.effects(), EFFECTS))
 
 
 def _axes(made: Measured, measures: Sequence[str]) -> Iterable[Table]:
