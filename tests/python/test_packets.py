@@ -166,6 +166,14 @@ def test_a_page_has_room_for_a_bound_of_bytes(cubic: nw.Run, monkeypatch: pytest
     assert "1 more TCP flows are not drawn" in figure.caption
 
 
+def test_of_many_flows_there_is_one_of_each_control(cubic: nw.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sequence, "CROWD", 2)
+    (figure,) = sequence.figures(cubic)
+    assert [flow.name for flow in figure.panels[0].flows] == ["first"]
+    assert len(sequence.packed(figure.panels[0].flows[0])) <= sequence.CROWD_BYTES
+    assert "the first flow of each congestion control. 1 more TCP flows are not drawn" in figure.caption
+
+
 def test_plots_say_what_they_need(cubic: nw.Run) -> None:
     bare = nw.run("dumbbell-cubic", seed=1, overrides={"duration": "11 s"})
     assert bare.captures is None

@@ -30,6 +30,16 @@ def test_the_page_stays_small(page: Path) -> None:
     assert page.stat().st_size < 600_000
 
 
+@pytest.mark.slow
+def test_a_page_of_sixty_flows_stays_below_a_megabyte(tmp_path: Path) -> None:
+    from tests.python.test_report_browser import crowd
+
+    many = nw.run(crowd(60), seed=1, pcap=tmp_path / "pcap")
+    made = write_report(many, tmp_path / "page")
+    assert made.stat().st_size < 1_000_000
+    assert made.read_text(encoding="utf-8").count('"packed":') == 3
+
+
 def test_a_page_holds_every_packet(page: Path, run: nw.Run) -> None:
     seen: list[Any] = browser.evaluated(
         page,

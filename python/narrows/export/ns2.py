@@ -139,36 +139,33 @@ def _starts(hops: Sequence[Hops]) -> tuple[dict[Direction, int], dict[int, int]]
     sizes: dict[int, int] = {}
     for one in hops:
         packets = one.packets
-        for flow, along, mask in _directions(one):
-            largest = int(packets.payload[mask].max())
-            sizes[flow] = max(sizes.get(flow, 1), largest)
-            at = int(np.flatnonzero(mask)[0])
-            found = int(packets.time_ns[at]), start_of(packets.take(np.array([at])))
+        for flow, along, at in _directions(one):
+            sizes[flow] = max(sizes.get(flow, 1), int(packets.payload[at].max()))
+            found = int(packets.time_ns[at[0]]), start_of(packets.take(at[:1]))
             first[flow, along] = min(first.get((flow, along), found), found)
     return {direction: start for direction, (_, start) in first.items()}, sizes
 
 
-def _directions(hops: Hops) -> Iterator[tuple[int, bool, Flags]]:
-    packets = hops.packets
-    for flow in np.unique(packets.flow).tolist():
-        for along in (True, False):
-            mask = (packets.flow == flow) & (packets.along == along)
-            if mask.any():
-                yield flow, along, mask
+def _directions(hops: Hops) -> Iterator[tuple[int, bool, Integers]]:
+    """Yield the packets of each direction of each flow, in order of time."""
+    keys = hops.packets.flow * 2 + hops.packets.along
+    order = np.argsort(keys, kind="stable")
+    for at in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
+        if at.size:
+            yield int(keys[at[0]]) // 2, bool(keys[at[0]] % 2), at
 
 
 def _numbers(hops: Hops, starts: dict[Direction, int], sizes: dict[int, int], sequence: str) -> Integers:
     packets = hops.packets
     acks = _is_ack(hops)
     made = packets.seq.copy()
-    for flow, along, mask in _directions(hops):
+    for flow, along, at in _directions(hops):
         size = 1 if sequence == "bytes" else max(sizes[flow], 1)
-        if packets.udp[mask].all():
+        if packets.udp[at].all():
             continue
-        sent = mask & ~acks
+        sent, back = at[~acks[at]], at[acks[at]]
         # The first byte has number 1, and a segment the number of the packet that it begins.
         made[sent] = (relative(packets.seq[sent], starts[flow, along]) - 1) // size + 1
-        back = mask & acks
         acked = relative(packets.ack[back], starts.get((flow, not along), 0))
         made[back] = acked if sequence == "bytes" else -(-(acked - 1) // size)
     return made

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Array", "Band", "Drawn", "Figure", "Line", "Panel", "described", "draw", "to_matplotlib"]
 
 
-MOST_EMBEDDED = 100_000
+MOST_EMBEDDED = 60_000
 """Bytes up to which a page contains a figure as SVG, for print and without scripts; a larger one as pixels."""
 
 EMBEDDED_DPI = 125

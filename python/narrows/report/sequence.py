@@ -41,6 +41,12 @@ KINDS: Final = {
 MOST_BYTES: Final = 250_000
 """Bytes that the packets of all flows take in a page."""
 
+CROWD: Final = 13
+"""TCP flows from which on the other figures fill the page."""
+
+CROWD_BYTES: Final = 42_000
+"""Bytes that the packets of all flows take in such a page."""
+
 MOST_FLOWS: Final = 24
 """Flows of a page that can be chosen."""
 
@@ -72,19 +78,25 @@ def figures(outcome: Outcome) -> list[Figure]:
     if run.captures is None or not run.captures.is_dir():
         return []
     links = Links(run)
-    names = [name for name in tcp_flows(links) if links.size(name) <= MOST_CAPTURED]
+    known = tcp_flows(links)
+    names = [name for name in known if links.size(name) <= MOST_CAPTURED]
+    crowded = len(known) >= CROWD
+    if crowded:
+        # The first flow of each congestion control, with as much room each.
+        controls = outcome.scenario.congestion_controls()
+        names = list({controls.get(name): name for name in reversed(names)}.values())[::-1]
     flows: list[FlowPackets] = []
-    room = MOST_BYTES
+    used = 0
     for name in names[:MOST_FLOWS]:
-        whole = of_flow(links, name)
-        flow, size = _fitting(whole, room)
+        room = CROWD_BYTES // len(names) if crowded else MOST_BYTES - used
+        flow, size = _fitting(of_flow(links, name), room)
         if flow is None:
             break
         flows.append(flow)
-        room -= size
+        used += size
     if not flows:
         return []
-    return [_figure(outcome, flows, len(tcp_flows(links)) - len(flows), (0.0, outcome.scenario.duration_s))]
+    return [_figure(outcome, flows, len(known) - len(flows), (0.0, outcome.scenario.duration_s))]
 
 
 def figure(outcome: Outcome, flow: str | None = None, between: tuple[float, float] | None = None) -> Figure:
@@ -127,7 +139,8 @@ def _figure(outcome: Outcome, flows: Sequence[FlowPackets], left_out: int, span:
         "echoes a mark."
     )
     if left_out:
-        caption += f" {left_out} more TCP flows are not drawn; narrows export --to xplot writes all."
+        which = "" if len(flows) + left_out < CROWD else " Drawn is the first flow of each congestion control."
+        caption += f"{which} {left_out} more TCP flows are not drawn; narrows export --to xplot writes all."
     # Lines without values give the legend and its switches; the drawing is made from the packets.
     x = np.array(span)
     shown = [name for name in KINDS if any(_has(flow, name) for flow in flows)]
