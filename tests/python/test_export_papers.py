@@ -14,10 +14,10 @@ from PIL import Image
 
 import narrows as nw
 from narrows.export import latex, pgfplots, tikz
-from narrows.export.contents import Printed
 from narrows.export.drawings import of_figures, save
 from narrows.export.grey import distinct
 from narrows.export.tex import escape
+from narrows.export.values import Printed
 from narrows.report.values import Band, Figure, Line, Panel
 
 if TYPE_CHECKING:

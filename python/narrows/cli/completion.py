@@ -142,7 +142,7 @@ def export_formats(incomplete: str) -> Words:
     -------
     list of tuple
     """
-    from narrows.export.contents import FIGURES, FORMATS, PACKETS
+    from narrows.export.values import FIGURES, FORMATS, PACKETS
 
     kinds = dict.fromkeys(FIGURES, "figures") | dict.fromkeys(PACKETS, "packets")
     return _listed(incomplete, ((name, kinds.get(name, "tables")) for name in FORMATS))

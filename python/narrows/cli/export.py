@@ -13,7 +13,7 @@ from narrows.cli.guard import guarded
 from narrows.cli.options import Json  # noqa: TC001 - Typer reads the annotations
 
 if TYPE_CHECKING:
-    from narrows.export.contents import Contents
+    from narrows.export.values import Contents
 
 EXAMPLE = (
     "Results to export: narrows run dumbbell-cubic --runs 3 -o results/cubic\n\n"
@@ -73,8 +73,8 @@ def export(
     """
     from narrows.cli.report import told_as_damage
     from narrows.export.directory import contents
+    from narrows.export.files import put
     from narrows.export.options import options
-    from narrows.export.write import put
 
     wanted = options(to, tables=tables, figures=figures, width=width, dpi=dpi, flow=flow)
     if output is None and not listing:
@@ -96,7 +96,7 @@ def export(
 
 
 def _list(made: Contents, *, json: bool) -> None:
-    from narrows.export.contents import PACKETS
+    from narrows.export.values import PACKETS
 
     groups = (("tables", made.tables), ("figures", made.figures))
     captured = made.outcome is not None and any(run.captures is not None for run in made.outcome.runs)

@@ -8,10 +8,10 @@
 
 from __future__ import annotations
 
-from narrows.export.contents import FIGURES, FORMATS, PACKETS, TABLES, Contents, Drawing, Printed, Rows, Table
 from narrows.export.directory import contents
+from narrows.export.files import write
 from narrows.export.options import Options
-from narrows.export.write import write
+from narrows.export.values import FIGURES, FORMATS, PACKETS, TABLES, Contents, Drawing, Printed, Rows, Table
 
 __all__ = [
     "FIGURES",

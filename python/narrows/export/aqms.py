@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from narrows.export import grids, tables
 from narrows.export.columns import meanings
-from narrows.export.contents import Contents, Drawing, Printed, Rows, Table
 from narrows.export.printing import SPREAD
+from narrows.export.values import Contents, Drawing, Printed, Rows, Table
 
 if TYPE_CHECKING:
     from narrows.studies.aqm.result import Results

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows.export import drawings, runs, tables
-from narrows.export.contents import Contents, Printed, Rows, Table
 from narrows.export.printing import SPREAD, text
+from narrows.export.values import Contents, Printed, Rows, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows.export import drawings, tables, tikz
-from narrows.export.contents import Contents, Drawing, Printed, Rows, Table
 from narrows.export.printing import SPREAD
+from narrows.export.values import Contents, Drawing, Printed, Rows, Table
 
 if TYPE_CHECKING:
     from narrows.studies.contest import Contest

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from narrows.base.errors import InputError
 from narrows.export import drawings, tables
-from narrows.export.contents import Contents, Printed, Rows, Table
 from narrows.export.printing import SPREAD
+from narrows.export.values import Contents, Printed, Rows, Table
 from narrows.report import stored
 
 if TYPE_CHECKING:

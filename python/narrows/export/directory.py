@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from narrows.export.contents import Contents
+    from narrows.export.values import Contents
     from narrows.outcome import Batch, Run
     from narrows.studies.aqm.result import Results
     from narrows.studies.comparison import Comparison

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from narrows.base.errors import InputError
 from narrows.export import pgfplots, tikz
-from narrows.export.contents import Drawing
 from narrows.export.grey import distinct
+from narrows.export.values import Drawing
 from narrows.report import topology
 from narrows.report.printed import to_matplotlib
 from narrows.report.style import PAGE_IN

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from narrows.export.contents import Printed
 from narrows.export.options import WIDTHS_MM
 from narrows.export.tex import comment, escape
+from narrows.export.values import Printed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from narrows.base.errors import InputError
-from narrows.export.contents import FIGURES, FORMATS, TABLES
+from narrows.export.values import FIGURES, FORMATS, TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

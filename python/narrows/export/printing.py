@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from narrows.export.contents import Printed
+from narrows.export.values import Printed
 
 if TYPE_CHECKING:
     from narrows.report.tables import Cell, Table

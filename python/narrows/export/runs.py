@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Final, get_args
 from narrows.base.errors import InputError
 from narrows.export import tables
 from narrows.export.columns import meanings
-from narrows.export.contents import Contents, Rows, Table
 from narrows.export.printing import printed
+from narrows.export.values import Contents, Rows, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     import pyarrow as pa
 
-    from narrows.export.contents import Drawing
+    from narrows.export.values import Drawing
     from narrows.outcome import Batch, Run
     from narrows.outcome.metrics import MetricKind
     from narrows.outcome.samples import Kind

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from narrows.export import drawings, tables
 from narrows.export.columns import meanings
-from narrows.export.contents import Contents, Printed, Rows, Table
 from narrows.export.printing import SPREAD
+from narrows.export.values import Contents, Printed, Rows, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

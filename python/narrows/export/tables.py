@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from narrows.export.columns import documented
-from narrows.export.contents import Rows
+from narrows.export.values import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

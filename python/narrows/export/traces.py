@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from narrows.export.contents import Contents
+    from narrows.export.values import Contents
     from narrows.outcome import Run
     from narrows.packets import FlowPackets
 
@@ -28,7 +28,7 @@ def write(contents: Contents, folder: Path, kinds: Sequence[str], flow: str = ""
     contents : Contents
     folder : pathlib.Path
     kinds : sequence of str
-        Formats of `narrows.export.contents.PACKETS`.
+        Formats of `narrows.export.values.PACKETS`.
     flow : str
         Only this flow, of the formats that have a file for each; by default all.
 

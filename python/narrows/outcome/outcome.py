@@ -338,11 +338,9 @@ class Outcome:
         InputError, RunError
             As for `narrows.export.write`.
         """
-        from narrows.export.write import write
+        from narrows.export.files import write
 
-        return write(
-            cast("Run", self), directory, to, tables=tables, figures=figures, width=width, dpi=dpi, flow=flow
-        )
+        return write(cast("Run", self), directory, to, tables=tables, figures=figures, width=width, dpi=dpi, flow=flow)
 
     def _repr_html_(self) -> str:
         from narrows.report import notebook

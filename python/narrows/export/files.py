@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from narrows import ownership
 from narrows.base.errors import InputError
 from narrows.export import directory, latex, tables, tex
-from narrows.export.contents import FIGURES, FORMATS, PACKETS, TABLES
 from narrows.export.options import Options, options
+from narrows.export.values import FIGURES, FORMATS, PACKETS, TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from narrows.export.contents import Contents, Drawing, Table
     from narrows.export.directory import Result
+    from narrows.export.values import Contents, Drawing, Table
 
 
 def write(
