@@ -202,6 +202,9 @@ def test_a_plot_draws_each_segment_of_a_short_time(cubic: nw.Run) -> None:
     drawn = sum(len(bars.get_segments()) for bars in collections)
     assert drawn == inside.sum() > 20
     assert axes.get_xlim() == (0.29, 0.31)
+    assert axes.get_title(loc="left") == "first"
+    (whole,) = cubic.plot("time-sequence", flow="first").axes
+    assert whole.get_title(loc="left") == "first; a bar joins segments within 10 ms"
 
 
 def test_a_saved_run_finds_its_captures(tmp_path: Path) -> None:
@@ -218,6 +221,20 @@ def test_a_saved_run_finds_its_captures(tmp_path: Path) -> None:
     assert [run.captures for run in loaded.runs] == [out / "pcap" / "run-0", out / "pcap" / "run-1"]
     assert len(packets.of_flow(packets.Links(loaded.runs[1]), "first").segments.seq) > 10
     assert 'id="fig-time-sequence"' in loaded.report(tmp_path / "page").read_text(encoding="utf-8")
+
+
+def test_a_page_leaves_out_flows_whose_captures_were_removed(cubic: nw.Run, tmp_path: Path) -> None:
+    import shutil
+    from dataclasses import replace
+
+    assert cubic.captures is not None
+    shutil.copytree(cubic.captures, tmp_path / "pcap")
+    (tmp_path / "pcap" / "s1-r1.pcapng").unlink()
+    moved = replace(cubic, captures=tmp_path / "pcap")
+    (figure,) = sequence.figures(moved)
+    assert [flow.name for flow in figure.panels[0].flows] == ["second"]
+    with pytest.raises(nw.InputError, match=r"s1-r1\.pcapng: cannot be read: No such file"):
+        moved.plot("time-sequence", flow="first")
 
 
 def test_other_files_are_refused(cubic: nw.Run, tmp_path: Path) -> None:

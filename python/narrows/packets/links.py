@@ -162,6 +162,19 @@ class Links:
         """
         return self._flows[flow].lost_packets
 
+    def whole(self, flow: str) -> bool:
+        """Return whether the captures of all wired links on a flow's path are there.
+
+        Parameters
+        ----------
+        flow : str
+
+        Returns
+        -------
+        bool
+        """
+        return all(self._files[ends][0].is_file() for ends in self.paths[flow])
+
     def size(self, flow: str) -> int:
         """Return the bytes of the largest capture on a flow's path.
 

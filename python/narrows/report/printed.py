@@ -49,7 +49,7 @@ def to_matplotlib(figure: Figure, kind: type[Any] | None = None) -> Any:
         if panel.flows:
             printed_sequence.draw(ax, panel, figure.x_range)
         ax.set_ylabel(panel.y_label)
-        if panel.title:
+        if panel.title and not panel.flows:
             ax.set_title(panel.title, loc="left", fontweight="bold", pad=3)
         ends = limits[p]
         if ends is not None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from narrows.report import style
 from narrows.report.sequence import KINDS
 
 if TYPE_CHECKING:
@@ -42,7 +44,9 @@ def draw(ax: Any, panel: Panel, span: tuple[float, float] | None) -> None:
     first = sent & segments.data & ~segments.retransmitted
     # A single segment is a wider bar: it is short.
     width = 1.8 if first.sum() <= COLUMNS / 4 else 0.9
-    _bars(ax, *joined(time[first], low[first], high[first], COLUMNS), KINDS["segment"], width)
+    bars = joined(time[first], low[first], high[first], COLUMNS)
+    _bars(ax, *bars, KINDS["segment"], width)
+    ax.set_title(_title(flow, time[first], len(bars[0])), loc="left", fontweight="bold", pad=3)
     again = sent & segments.retransmitted
     _bars(ax, time[again], low[again], high[again], KINDS["retransmission"], 1.8)
     if again.sum() <= MOST_LETTERS:
@@ -59,6 +63,24 @@ def draw(ax: Any, panel: Panel, span: tuple[float, float] | None) -> None:
     _points(ax, time[lost], middle[lost], "x", KINDS["lost"])
     _limits(ax, flow, sent, came)
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+
+
+def _title(flow: FlowPackets, time: Array, bars: int) -> str:
+    """Return the flow's name, and within which time segments are one bar, if any are."""
+    if bars == time.size:
+        return flow.name
+    return f"{flow.name}; a bar joins segments within {style.duration(round_up((time[-1] - time[0]) / COLUMNS))}"
+
+
+def round_up(seconds: float) -> float:
+    """Return a time rounded up to two digits.
+
+    >>> round_up(0.0101), round_up(0.05)
+    (0.011, 0.05)
+    """
+    digits = 1 - math.floor(math.log10(seconds))
+    scale = 10.0**digits
+    return math.ceil(round(seconds * scale, 6)) / scale
 
 
 def _within(times_ns: Integers, begin: float, end: float) -> Flags:

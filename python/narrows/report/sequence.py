@@ -30,7 +30,7 @@ NAME: Final = "time-sequence"
 KINDS: Final = {
     "segment": "#0072B2",
     "retransmission": "#D55E00",
-    "lost": "#B3123A",
+    "lost": "#D81B4A",
     "ACK": "#009E73",
     "receiver's window": "#E69F00",
     "SACK block": "#CC79A7",
@@ -79,7 +79,7 @@ def figures(outcome: Outcome) -> list[Figure]:
         return []
     links = Links(run)
     known = tcp_flows(links)
-    names = [name for name in known if links.size(name) <= MOST_CAPTURED]
+    names = [name for name in known if links.whole(name) and links.size(name) <= MOST_CAPTURED]
     crowded = len(known) >= CROWD
     if crowded:
         # The first flow of each congestion control, with as much room each.
