@@ -134,7 +134,9 @@ def test_what_is_not_allowed_is_named(saved: Path, tmp_path: Path, arguments: li
 def test_a_directory_is_needed(saved: Path, tmp_path: Path) -> None:
     shown = narrows("export", saved)
     assert (shown.exit_code, "-o OUT" in shown.stderr) == (2, True)
-    assert narrows("export", tmp_path, "-o", tmp_path / "out").exit_code == 2
+    for directory, what in ((tmp_path, "holds no results"), (tmp_path / "none", "does not exist")):
+        shown = narrows("export", directory, "-o", tmp_path / "out")
+        assert (shown.exit_code, what in shown.stderr, "narrows run" in shown.stderr) == (2, True, True)
 
 
 def test_an_export_leaves_other_files_alone(saved: Path, tmp_path: Path) -> None:

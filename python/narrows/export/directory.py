@@ -7,6 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from narrows.base.errors import InputError
+
 if TYPE_CHECKING:
     from typing import TypeAlias
 
@@ -89,4 +91,10 @@ def _read(directory: Path) -> Contents:
             return _of_value(aqm.load(directory))
         if contests.holds_one(directory):
             return _of_value(contests.load(directory))
+        what = "holds no results" if directory.is_dir() else "does not exist"
+        message = (
+            f"{directory}: {what}; allowed: a directory that narrows run, live, compare, contest, sweep, aqm or "
+            "reproduce wrote with -o"
+        )
+        raise InputError(message)
     return _of_value(results.load(directory))
