@@ -230,6 +230,12 @@ def test_what_is_no_result_is_refused_with_what_is_allowed(results: Path, page: 
     assert "other" not in narrows("compare", good).stderr
 
 
+def test_report_names_the_page_of_a_comparison(page: Path) -> None:
+    shown = narrows("report", page.parent)
+    assert shown.exit_code == 2
+    assert f"holds a comparison of results, whose page is {page}" in shown.stderr
+
+
 def test_both_results_are_lines_of_every_chart_and_axes_are_linked(page: Path) -> None:
     browser.needed()
     seen = browser.evaluated(

@@ -98,6 +98,14 @@ def _writer(directory: Path, asked: dict[str, str]) -> Callable[[Path], object]:
 
             contest = saved.load(directory)
             return lambda page: contest_page.write_page(contest, page)
+        from narrows.studies.contrast.directory import FILE as CONTRAST
+
+        if (directory / CONTRAST).is_file():
+            message = (
+                f"{directory}: holds a comparison of results, whose page is {directory / results.REPORT}; allowed: the "
+                "`narrows compare` command that made it, which writes the page again"
+            )
+            raise InputError(message)
         from narrows.studies.aqm.page import SUMMARY as AQM_SUMMARY
 
         if (directory / AQM_SUMMARY).is_file():

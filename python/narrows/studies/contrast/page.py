@@ -88,7 +88,11 @@ def write(made: Contrast, out: Path) -> Path:
         labels=labels,
         colours=[style.colour(place) for place in range(len(labels))],
         doubts=made.doubts,
-        verdicts=[words.verdict(made, index) for index in range(len(made.against))],
+        verdicts=[
+            # A value stays on one line with its interval and unit.
+            [one.replace(" ±", "\u00a0±").replace(" %)", "\u00a0%)") for one in words.verdict(made, index)]
+            for index in range(len(made.against))
+        ],
         results=[_result(arm) for arm in made.arms],
         differs=[_differs(made, index) for index in range(len(made.against))],
         multiple=words.multiple(made),
