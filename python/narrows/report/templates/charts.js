@@ -171,7 +171,7 @@
       x.values = (u, places) => places.map((place) => (last && place !== null ? (figure.x_log || figure.splits ? written : scale(places))(place) : ""));
     }
     const y = Object.assign({}, common, {
-      grid: { stroke: () => css("--rule"), width: 1 }, size: panel.flows ? 92 : 64, label: panel.y_label, labelSize: 20, labelFont: common.font,
+      grid: { stroke: () => css("--rule"), width: 1 }, size: panel.flows ? 84 : 64, label: panel.flows ? undefined : panel.y_label, labelSize: 20, labelFont: common.font,
       values: (u, places) => places.map(written), border: { show: true, stroke: () => css("--line"), width: 1 },
     });
     return [x, y];
@@ -219,7 +219,7 @@
           u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
         }],
       },
-      padding: [8, figure.splits || sequence ? 22 : 10, 0, 0],
+      padding: [8, figure.splits ? 22 : 10, 0, 0],
     };
     const plot = new uPlot(options, data, box);
     if (sequence) {

@@ -167,7 +167,7 @@ const drawSequence = (function () {
       segments(true);
       labels(ctx, px, py, sent, came, ratio);
       ctx.restore();
-      beyond(u, ratio);
+      heading(u, ratio);
     }
 
     // Vertical bars; those of one column of pixels that follow each other are one.
@@ -237,17 +237,19 @@ const drawSequence = (function () {
       ctx.fill();
     }
 
-    // Says where the receiver's window is if the picture does not reach it.
-    function beyond(u, ratio) {
+    // Names the axis, whose numbers leave no room beside it, and says where the receiver's window is if the picture does
+    // not reach it.
+    function heading(u, ratio) {
       const last = from(packets.at, u.scales.x.max) - 1;
-      if (last < 0 || !shown("receiver's window")) return;
-      const edge = packets.ack[last] + packets.window[last];
-      if (edge <= u.scales.y.max) return;
+      const edge = last < 0 || !shown("receiver's window") ? -Infinity : packets.ack[last] + packets.window[last];
       u.ctx.save();
       u.ctx.fillStyle = css("--muted");
-      u.ctx.font = `${11 * ratio}px ${css("--sans")}`;
       u.ctx.textAlign = "left";
-      u.ctx.fillText(`↑ receiver's window: to ${whole(edge)}`, u.bbox.left + 8 * ratio, u.bbox.top + 14 * ratio);
+      const [left, top] = [u.bbox.left + 8 * ratio, u.bbox.top + 13 * ratio];
+      u.ctx.font = `${12 * ratio}px ${css("--sans")}`;
+      u.ctx.fillText(panel.y_label, left, top);
+      u.ctx.font = `${11 * ratio}px ${css("--sans")}`;
+      if (edge > u.scales.y.max) u.ctx.fillText(`↑ receiver's window: to ${whole(edge)}`, left, top + 16 * ratio);
       u.ctx.restore();
     }
 
