@@ -1,6 +1,5 @@
 //! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation).
 
-use crate::scoreboard::Scoreboard;
 use crate::segment::{Segment, flag};
 use narrows_cc::RateSample;
 use narrows_units::{Bytes, Duration, Instant};
@@ -18,6 +17,15 @@ pub(crate) struct Stamp {
     pub(crate) lost: u64,
     /// Bytes in flight after the transmission; a window never exceeds 2^30 bytes.
     pub(crate) tx_inflight: u32,
+}
+
+/// Data in flight, in octets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InFlight {
+    /// Sent and not cumulatively acknowledged (Linux's `packets_out`).
+    pub(crate) outstanding: u64,
+    /// The estimate of what is in the network (RFC 6675).
+    pub(crate) pipe: u64,
 }
 
 /// The sampler of a connection; the draft's `C.*`. The counters are always kept; samples are only taken on request.
@@ -79,14 +87,15 @@ impl RateSampler {
 
     /// The stamp of a segment of `len` octets sent now; `None` if no samples are taken.
     ///
+    /// `before` is what the scoreboard counts before it.
+    ///
     /// A new interval begins if nothing is outstanding, as in Linux (`tcp_rate_skb_sent`). The draft begins one if its
     /// estimate of the data in flight is zero, which a timeout makes it; a wrong timeout would then shorten the
     /// interval and raise the rate.
     #[inline]
-    pub(crate) fn on_sent(&mut self, board: &Scoreboard, len: u32, now: Instant) -> Option<Stamp> {
+    pub(crate) fn on_sent(&mut self, before: InFlight, len: u32, now: Instant) -> Option<Stamp> {
         let samples = self.samples.as_deref_mut()?;
-        let pipe = board.pipe();
-        if board.flight() == 0 {
+        if before.outstanding == 0 {
             samples.first_sent_at = now;
             samples.delivered_at = now;
         }
@@ -95,7 +104,7 @@ impl RateSampler {
             delivered_at: samples.delivered_at,
             first_sent_at: samples.first_sent_at,
             lost: self.lost,
-            tx_inflight: u32::try_from(pipe).unwrap_or(u32::MAX).saturating_add(len),
+            tx_inflight: u32::try_from(before.pipe).unwrap_or(u32::MAX).saturating_add(len),
         })
     }
 
@@ -165,13 +174,10 @@ mod tests {
     fn an_interval_begins_when_nothing_is_outstanding_and_not_when_all_is_lost() {
         let ms = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
         let mut rate = RateSampler { samples: Some(Box::default()), ..RateSampler::default() };
-        let mut board = Scoreboard::default();
-        let stamp = rate.on_sent(&board, 1000, ms(10)).unwrap();
+        let stamp = rate.on_sent(InFlight { outstanding: 0, pipe: 0 }, 1000, ms(10)).unwrap();
         assert_eq!((stamp.first_sent_at, stamp.delivered_at), (ms(10), ms(10)), "nothing was outstanding");
-        board.push(Segment { start: 0, len: 1000, flags: 0, turn: 0, sent_at: ms(10) }, None);
-        board.mark_all_lost();
-        assert_eq!((board.pipe(), board.flight()), (0, 1000), "after a timeout");
-        let stamp = rate.on_sent(&board, 1000, ms(500)).unwrap();
+        let after_timeout = InFlight { outstanding: 1000, pipe: 0 };
+        let stamp = rate.on_sent(after_timeout, 1000, ms(500)).unwrap();
         assert_eq!((stamp.first_sent_at, stamp.delivered_at), (ms(10), ms(10)), "the interval goes on");
         assert_eq!(stamp.tx_inflight, 1000);
     }

@@ -165,7 +165,7 @@ impl Connection {
     /// Counts `len` bytes of data as sent with our SYN.
     pub(super) fn send_with_syn(&mut self, len: u32, now: Instant) {
         let start = self.tx.nxt;
-        let stamp = self.rate.on_sent(&self.tx.board, len, now);
+        let stamp = self.rate.on_sent(self.tx.board.in_flight(), len, now);
         self.tx.board.push(Segment { start, len, flags: 0, turn: 0, sent_at: now }, stamp);
         self.tx.on_sent(u64::from(len), false);
         self.stats.sent_bytes += Bytes::new(u64::from(len));
@@ -248,7 +248,7 @@ impl Connection {
         let octets = u64::from(len) + u64::from(fin);
         let idle = if flight == 0 { now.since(self.tx.last_sent) } else { Duration::ZERO };
         let beyond = flight + u64::from(len) > self.cwnd().as_u64();
-        let stamp = self.rate.on_sent(&self.tx.board, len + u32::from(fin), now);
+        let stamp = self.rate.on_sent(self.tx.board.in_flight(), len + u32::from(fin), now);
         let mut flags = marks;
         if self.rate.is_app_limited() {
             flags |= flag::APP_LIMITED;
@@ -295,7 +295,7 @@ impl Connection {
     pub(super) fn retransmit(&mut self, index: u64, next: Next, now: Instant, out: &mut Packet) -> bool {
         let Some(&segment) = self.tx.board.get(index) else { return false };
         let flight = self.tx.board.flight();
-        let stamp = self.rate.on_sent(&self.tx.board, segment.len, now);
+        let stamp = self.rate.on_sent(self.tx.board.in_flight(), segment.len, now);
         let why = match next {
             Next::Rescue(_) => Resend::Rescue,
             Next::Probe(_) => Resend::Probe,

@@ -20,7 +20,7 @@ mod sack;
 #[cfg(test)]
 mod tests;
 
-use crate::rate::Stamp;
+use crate::rate::{InFlight, Stamp};
 use crate::segment::{Segment, flag};
 use narrows_units::Instant;
 pub(crate) use order::Resend;
@@ -105,6 +105,12 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn flight(&self) -> u64 {
         self.outstanding
+    }
+
+    /// What the sampler of delivery rates is told of a transmission.
+    #[inline]
+    pub(crate) fn in_flight(&self) -> InFlight {
+        InFlight { outstanding: self.outstanding, pipe: self.pipe() }
     }
 
     /// RFC 6675's pipe, in octets.
