@@ -30,8 +30,8 @@ def compare(
     results: Annotated[
         list[Path],
         typer.Argument(
-            metavar="A B..",
-            help="Directories that `narrows run` or `narrows live` wrote with -o; A is the baseline. One of "
+            metavar="DIR",
+            help="Directories that `narrows run` or `narrows live` wrote with -o; the first is the baseline. One of "
             "`narrows run --both` stands for both of its results.",
             autocompletion=completion.results,
         ),
