@@ -12,6 +12,7 @@ from narrows import contest
 from narrows.base.errors import InputError
 from narrows.contest import Criteria, Window, classify, equilibrium_s
 from narrows.model.scenario import Scenario
+from narrows.report import ramps
 from narrows.stats import mean_ci
 from narrows.studies.contest import harm, heat
 from narrows.studies.contest.behaviour import smoothed
@@ -325,17 +326,17 @@ def test_text_is_legible_on_every_colour_of_a_scale(scale: Scale) -> None:
     ramp = heat.ramp(scale, [1.0, 2.5])
     for value in np.linspace(ramp.low - 1, ramp.high + 1, 101):
         background = ramp.colour(float(value))
-        assert heat.contrast(background, heat.ink(background)) >= 4.5
-    assert ramp.colour(math.nan) == heat.MISSING
+        assert ramps.contrast(background, ramps.ink(background)) >= 4.5
+    assert ramp.colour(math.nan) == ramps.MISSING
 
 
 def test_diverging_scales_are_neutral_in_the_middle_and_the_colour_blind_see_their_ends() -> None:
     for scale, middle in (("share", 0.5), ("harm", 0.0)):
         ramp = heat.ramp(scale, [])  # type: ignore[arg-type]
-        assert ramp.colour(middle) == heat.PAPER
-        assert {ramp.colour(-9.0), ramp.colour(9.0)} == {heat.BLUE, heat.VERMILLION}
+        assert ramp.colour(middle) == ramps.PAPER
+        assert {ramp.colour(-9.0), ramp.colour(9.0)} == {ramps.BLUE, ramps.VERMILLION}
     # The even value is light and both ends are darker, so the scale is readable without colours.
-    assert heat.luminance(heat.PAPER) > 2 * heat.luminance(heat.VERMILLION) > 1.2 * heat.luminance(heat.BLUE)
+    assert ramps.luminance(ramps.PAPER) > 2 * ramps.luminance(ramps.VERMILLION) > 1.2 * ramps.luminance(ramps.BLUE)
 
 
 def test_cells_are_sure_only_if_their_interval_leaves_the_neutral_value_out(synthetic: Contest) -> None:
