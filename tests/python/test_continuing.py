@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -137,19 +138,28 @@ def test_runs_until_a_precision_continue_too(scenario: nw.Scenario, store: kept.
     assert until.digest == batch.digest
 
 
-def test_an_interruption_in_python_keeps_what_finished(scenario: nw.Scenario, store: kept.Kept) -> None:
+def test_an_interruption_in_python_keeps_what_finished(
+    scenario: nw.Scenario, store: kept.Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The next call makes the rest alone."""
-    seen = 0
+    interrupted = threading.Event()
+    whole = simulated.make
+
+    def make(task: nw.Task, gauge: Any) -> nw.Run:
+        # However late the hook is called, these have not finished by then.
+        if task.index >= 3:
+            interrupted.wait(timeout=300)
+        return whole(task, gauge)
 
     def stop(fraction: float) -> None:
-        nonlocal seen
         if fraction >= 0.5:
+            interrupted.set()
             raise KeyboardInterrupt
 
+    monkeypatch.setattr(simulated, "make", make)
     with pytest.raises(Interrupted):
         nw.run(scenario, seed=1, runs=6, jobs=1, progress=stop, kept=store)
-    seen = store.count(6)
-    assert 0 < seen < 6
+    assert 0 < store.count(6) < 6
     assert nw.run(scenario, seed=1, runs=6, kept=store).digest == nw.run(scenario, seed=1, runs=6).digest
 
 
