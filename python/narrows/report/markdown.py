@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    r"""Return a table.
+    r"""Return a table. A cell of several lines becomes one line, as a table takes no others.
 
     Parameters
     ----------
@@ -28,13 +28,18 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
     Examples
     --------
-    >>> print(table(["a", "b"], [["1", "2 | 3"]]))
+    >>> print(table(["a", "b"], [["1", "2 | 3"], ["4\n  5", ""]]))
     | a | b |
     | --- | --- |
     | 1 | 2 \| 3 |
+    | 4 5 |  |
     """
     lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(line.strip() for line in str(text).split("\n")).replace("|", "\\|")
 
 
 def bullets(sentences: Iterable[str]) -> str:
