@@ -65,7 +65,7 @@ pub trait Table {
     const NAME: &'static str;
     /// Its columns in declared order. The columns in [`SLOTS`](Self::SLOTS) have no names.
     const COLUMNS: &'static [Column];
-    /// Columns for the counters of a run's scheme; [`Counters::named`](crate::Counters::named) gives them names.
+    /// Columns for the counters of a run's scheme; [`named`](crate::named) gives them names.
     const SLOTS: Range<usize> = 0..0;
     /// Number of rows.
     fn len(&self) -> usize;

@@ -17,7 +17,7 @@ pub struct Size {
     pub queue_rows: u64,
     /// Rows from sampling routers with an agent; 0 without a sampling interval.
     pub router_rows: u64,
-    /// Estimate of the most rows from sampling the state of algorithms: [`VARIABLES`] for each flow and queue; 0 unless
+    /// Estimate of the most rows from sampling the state of algorithms: `VARIABLES` for each flow and queue; 0 unless
     /// state is sampled at an interval.
     pub state_rows: u64,
 }

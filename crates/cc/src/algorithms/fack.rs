@@ -8,7 +8,7 @@
 //!
 //! # Sources
 //! M. Mathis and J. Mahdavi, "Forward Acknowledgement: Refining TCP Congestion Control", SIGCOMM 1996; ns-2's
-//! Agent/TCP/Fack. The window rules are those of [`reno`](crate::algorithms::reno) with all its parameters.
+//! Agent/TCP/Fack. The window rules are those of [`reno`] with all its parameters.
 //!
 //! # State
 //! | symbol | where | unit |

@@ -8,7 +8,7 @@
 //!
 //! # Sources
 //! RFC 6582, section 3.2; RFC 5681, section 3.2; ns-2's Agent/TCP/Newreno. The window rules are those of
-//! [`reno`](crate::algorithms::reno) with all its parameters.
+//! [`reno`] with all its parameters.
 //!
 //! # State
 //! | symbol | where | unit |

@@ -7,7 +7,7 @@
 //!
 //! # Sources
 //! RFC 6675; RFC 2018 and RFC 2883 for the option; ns-2's Agent/TCP/Sack1. The window rules are those of
-//! [`reno`](crate::algorithms::reno) with all its parameters.
+//! [`reno`] with all its parameters.
 //!
 //! # State
 //! | symbol | where | unit |

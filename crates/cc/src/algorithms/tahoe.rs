@@ -8,7 +8,7 @@
 //! # Sources
 //! V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988; K. Fall and S. Floyd, "Simulation-based Comparisons
 //! of Tahoe, Reno, and SACK TCP", CCR 26(3), 1996; ns-2's Agent/TCP. The rules of growth are those of
-//! [`reno`](super::reno) with all its parameters.
+//! [`reno`] with all its parameters.
 //!
 //! # State
 //! | symbol | where | unit |
