@@ -43,7 +43,8 @@ def write(path: str | PathLike[str], schema: pa.Schema, chunks: Iterable[pa.Tabl
     """
     import pyarrow.parquet as pq
 
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+    # Counters hardly repeat: a dictionary of theirs would take time and space.
+    with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=["kind", "name"]) as writer:
         for group in _groups(chunks):
             writer.write_table(group)
 

@@ -95,10 +95,16 @@ def widen(table: pa.Table, schema: pa.Schema) -> pa.Table:
     import pyarrow as pa
 
     present = set(table.schema.names)
-    columns = [
-        table[field.name] if field.name in present else pa.chunked_array([pa.nulls(table.num_rows, field.type)])
-        for field in schema
-    ]
+    # One array for all absent columns of a type: most columns are absent, and each would have a buffer of its own.
+    absent: dict[pa.DataType, pa.ChunkedArray] = {}
+    columns = []
+    for field in schema:
+        if field.name in present:
+            columns.append(table[field.name])
+            continue
+        if field.type not in absent:
+            absent[field.type] = pa.chunked_array([pa.nulls(table.num_rows, field.type)])
+        columns.append(absent[field.type])
     return pa.Table.from_arrays(columns, schema=schema)
 
 
