@@ -208,17 +208,25 @@ import sys, time
 from narrows.cli import main
 from narrows.runs import verify
 
-real = verify.make
+real, result = verify.make, verify.Verified
+made = []
+
+def noted(*values):
+    made.append(values)
+    return result(*values)
 
 def endless(task, gauge):
     if task.scenario.name == "{QUICK}":
         return real(task, gauge)
+    while len(made) < 2:  # the thread that ran it makes one, and the one that collects results another
+        time.sleep(0.01)
+    time.sleep(0.1)
     print("begun", file=sys.stderr, flush=True)
     while True:
         gauge.check()
         time.sleep(0.01)
 
-verify.make = endless
+verify.make, verify.Verified = endless, noted
 sys.argv = ["narrows", "verify", "{QUICK}", "speed-w1", "--jobs", "1"]
 main()
 """
