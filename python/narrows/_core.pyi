@@ -180,7 +180,7 @@ class Path:
         """Rate at which segments are paced, whoever set it, bit/s; None without pacing."""
     @property
     def departure_s(self) -> float:
-        """Earliest time at which pacing lets the next segment leave, s; not after `now_s` if it may leave at once."""
+        """Earliest time at which pacing lets the next segment leave, s. It is `now_s` or earlier if nothing waits."""
     @property
     def phase(self) -> str:
         """Phase of loss recovery: open, disorder, cwr, recovery or loss."""

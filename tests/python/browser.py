@@ -19,8 +19,8 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 MARK = "narrows-result"
 
 ATTEMPTS = 3
-"""How often a page is opened. On a busy machine Chromium's virtual time can be over before its other processes have
-answered the script, which then has no result, not even an error."""
+"""How often a page is opened. A run on a busy machine ended without a result and without an error in the page;
+why is not isolated. An error in the page, or a wrong result, is never tried again."""
 
 
 def needed() -> str:

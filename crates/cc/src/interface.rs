@@ -107,8 +107,8 @@ pub struct Path {
     /// Rate at which the connection paces its segments: the algorithm's own ([`Window::pacing_rate`]) where it set one,
     /// else what the connection's setting gives. `None`: segments leave as ACKs allow.
     pub pacing_rate: Option<Rate>,
-    /// Earliest time at which pacing lets the next segment leave (Linux's `tcp_wstamp_ns`); not after `now` if it may
-    /// leave at once.
+    /// Earliest time at which pacing lets the next segment leave (Linux's `tcp_wstamp_ns`). It is `now` or
+    /// earlier if nothing waits.
     pub departure: Instant,
     /// Phase of loss recovery; in [`CongestionControl::observe`], the phase before the ACK.
     pub phase: Phase,

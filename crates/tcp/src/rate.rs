@@ -89,7 +89,7 @@ impl RateSampler {
     ///
     /// `before` is what the scoreboard counts before it.
     ///
-    /// A new interval begins if nothing is outstanding, as in Linux (`tcp_rate_skb_sent`). The draft begins one if its
+    /// A new interval begins if nothing is outstanding, as in Linux (`packets_out` when a segment is sent). The draft begins one if its
     /// estimate of the data in flight is zero, which a timeout makes it; a wrong timeout would then shorten the
     /// interval and raise the rate.
     #[inline]

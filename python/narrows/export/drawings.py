@@ -103,7 +103,8 @@ def of_files(name: str, files: Mapping[str, Path]) -> Drawing:
     """
 
     def absent(_: float) -> Any:
-        raise NotImplementedError
+        message = f"{name} exists as files alone: {', '.join(files)}"
+        raise NotImplementedError(message)
 
     title = name.replace("-", " ")
     return Drawing(name, title[:1].upper() + title[1:], "", absent, None, files=files)

@@ -39,9 +39,8 @@
 //! | ECN | ignored | ignored | ignored | ignored |
 //!
 //! # Limits
-//! * Linux compares the data in flight at the departure time of the next segment (`bbr_packets_in_net_at_edt`), and so
-//!   does this. Whole segments count: at 1 Mb/s and 100 ms, exact bytes give an RTT of 160.7 ms where Linux has 151.4
-//!   and whole segments 150.2.
+//! * The data in flight at the next departure are those of `bbr_packets_in_net_at_edt`, in whole segments as there.
+//!   With exact bytes the RTT at 1 Mb/s and 100 ms is 160.7 ms, where Linux has 151.4 and whole segments give 150.2.
 //! * Segments leave one by one at the pacing rate, unless the connection sends bursts (`tso`, on with
 //!   `stack = "linux"`). The goal of `tso_segs_goal` counts in the window in both cases.
 //! * Time is in nanoseconds. Linux uses microseconds, and milliseconds for the ten seconds and the 200 ms.

@@ -93,7 +93,7 @@ impl PyPath {
         self.0.pacing_rate.map(|rate| rate.as_bps() as f64)
     }
 
-    /// Earliest time at which pacing lets the next segment leave, s; not after `now_s` if it may leave at once.
+    /// Earliest time at which pacing lets the next segment leave, s. It is `now_s` or earlier if nothing waits.
     #[getter]
     fn departure_s(&self) -> f64 {
         self.0.departure.as_secs_f64()
