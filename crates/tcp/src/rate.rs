@@ -89,9 +89,9 @@ impl RateSampler {
     ///
     /// `before` is what the scoreboard counts before it.
     ///
-    /// A new interval begins if nothing is outstanding, as in Linux (`packets_out` when a segment is sent). The draft begins one if its
-    /// estimate of the data in flight is zero, which a timeout makes it; a wrong timeout would then shorten the
-    /// interval and raise the rate.
+    /// A new interval begins if nothing is outstanding, as in Linux (`packets_out` when a segment is sent). The draft
+    /// begins one if its estimate of the data in flight is zero, which a timeout makes it; a wrong timeout would then
+    /// shorten the interval and raise the rate.
     #[inline]
     pub(crate) fn on_sent(&mut self, before: InFlight, len: u32, now: Instant) -> Option<Stamp> {
         let samples = self.samples.as_deref_mut()?;
