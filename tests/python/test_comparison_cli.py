@@ -170,35 +170,39 @@ def test_the_seed_is_that_of_both(file: Path, stand_in: Callable[..., list[int]]
     assert made.first.outcome.digest == nw.run(file, seed=5).digest
 
 
-@pytest.mark.parametrize(("phase", "kept"), [("live", ["live"]), ("simulated", ["live", "simulated"])])
+@pytest.mark.parametrize("phase", ["live", "simulated"])
 def test_ctrl_c_keeps_the_finished_runs_of_both_arms(
     phase: str,
-    kept: list[str],
     file: Path,
     stand_in: Callable[..., list[int]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stand_in()
-    real = nw.run
+    real, ended, asked = nw.run, tmp_path / "r", 3
 
-    def interrupted(scenario: Scenario, runs: int = 1, seed: int | None = None, **_: Any) -> Run | Batch:
-        whole = real(scenario, runs=runs, seed=seed)
-        if (seed is not None) != (phase == "live"):  # the stand-in for live runs gives a seed
-            return whole
-        some = Batch(scenario=scenario, seed=scenario.seed, runs=whole.runs[:2])
-        raise Interrupted(some, runs)
+    def interrupted(scenario: Scenario, runs: int = 1, seed: int | None = None, **given: Any) -> Run | Batch:
+        in_phase = (seed is not None) == (phase == "live")  # the stand-in for live runs gives a seed
+        made = real(scenario, runs=2 if in_phase else runs, seed=seed, kept=given["kept"])
+        if in_phase:
+            raise Interrupted(replace(made, scenario=scenario), runs)  # type: ignore[arg-type]  # a Batch, of 2 runs
+        return made
 
-    monkeypatch.setattr(nw, "run", interrupted)
-    monkeypatch.setattr("narrows.runs.simulated.run", interrupted)
-    shown = narrows("run", file, "--both", "--runs", "3", "-o", tmp_path / "r")
+    with monkeypatch.context() as patch:
+        patch.setattr(nw, "run", interrupted)
+        patch.setattr("narrows.runs.simulated.run", interrupted)
+        shown = narrows("run", file, "--both", "--runs", str(asked), "-o", ended)
     assert shown.exit_code == 130
     finished = 2 if phase == "live" else 5
     assert f"interrupted: {finished} of 6 runs had finished" in shown.stderr
-    assert sorted(path.name for path in (tmp_path / "r").iterdir() if path.is_dir()) == kept
-    counts = {name: len(nw.load(tmp_path / "r" / name).runs) for name in kept}
-    assert counts[phase] == 2
-    assert (tmp_path / "r" / "comparison.json").exists() == (len(kept) == 2)
+    assert "continues from there, and with --runs 2 writes the results of 2 runs" in shown.stderr
+    assert shown.stdout == ""
+    assert not ended.exists()
+    assert len(list((tmp_path / "r.runs").glob("*.zip"))) == finished
+    for out in (ended, tmp_path / "whole"):
+        assert narrows("run", file, "--both", "--runs", str(asked), "-q", "-o", out).exit_code == 0
+    assert comparison.load(ended).to_json() == comparison.load(tmp_path / "whole").to_json()
+    assert not (tmp_path / "r.runs").exists()
 
 
 NUMBER = {"type": ["number", "null"]}

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from typer.testing import CliRunner
 
 import narrows as nw
 from narrows.base.errors import Interrupted
+from narrows.cli import app
 from narrows.outcome import Batch
 from narrows.runs import kept, simulated
+from narrows.store import results
 from narrows.studies.sweep import address
 
 if TYPE_CHECKING:
@@ -65,8 +70,9 @@ def test_an_interrupted_batch_continues_with_the_same_command(number: signal.Sig
     assert code == (-number if number == signal.SIGKILL else 128 + number)
     there = {path.name: path.stat().st_mtime_ns for path in store.glob("*.zip")}
     assert 3 <= len(there) < RUNS
+    assert not out.exists(), "results are left to the command that continues"
     if number != signal.SIGKILL:
-        assert "the same command continues from there" in told
+        assert f"the same command continues from there, and with --runs {len(there)} writes the results" in told
     again = command(out)
     again.remove("-q")
     shown = subprocess.run(again, capture_output=True, text=True, timeout=300, check=False)
@@ -78,6 +84,51 @@ def test_an_interrupted_batch_continues_with_the_same_command(number: signal.Sig
     assert made.digest == wanted.digest
     assert made.summary["flows"] == wanted.summary["flows"]
     assert made.samples.to_arrow().equals(wanted.samples.to_arrow())
+
+
+@pytest.mark.parametrize("options", [[], ["--until", "0.01%", "--max-runs", "6"]], ids=["runs", "until"])
+def test_a_stop_writes_no_results_and_the_named_options_do(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever number of runs has finished, a stop does no work for them; nothing of them is lost."""
+    whole = simulated.make
+    made: list[int] = []
+
+    def make(task: nw.Task, gauge: Any) -> nw.Run:
+        if task.index == 3 and 3 not in made:
+            made.append(3)
+            os.kill(os.getpid(), signal.SIGINT)
+            while True:  # until the main thread hears it, which stops the run
+                gauge.check()
+                time.sleep(0.01)
+        made.append(task.index)
+        return whole(task, gauge)
+
+    monkeypatch.setattr(simulated, "make", make)
+    out = tmp_path / "r"
+    fixed = ["run", "dumbbell-cubic", "--set", "duration=12 s", "--jobs", "1", "--no-progress", "-o", str(out)]
+    with monkeypatch.context() as patch:
+        patch.setattr(results, "fill", _only_on_threads(results.fill))
+        shown = CliRunner().invoke(app, [*fixed, *(options or ["--runs", "6"])])
+    assert (shown.exit_code, shown.stdout) == (130, ""), shown.output
+    fewer = "--runs 3 --max-runs 3" if options else "--runs 3"
+    assert f"the same command continues from there, and with {fewer} writes the results of 3 runs" in shown.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["r.runs"]
+    made.clear()
+    named = [*options[:2], *fewer.split()]
+    assert CliRunner().invoke(app, [*fixed, *named]).exit_code == 0
+    assert made == [], "the finished runs are not made again"
+    assert nw.load(out).digest == nw.run("dumbbell-cubic", runs=3, overrides={"duration": "12 s"}).digest
+
+
+def _only_on_threads(fill: Any) -> Any:
+    """Return a function that fails on the main thread: only the threads of runs write, each the run that it made."""
+
+    def checked(*arguments: Any) -> None:
+        assert threading.current_thread() is not threading.main_thread()
+        fill(*arguments)
+
+    return checked
 
 
 def test_what_ran_is_told_apart_by_scenario_seed_and_index(scenario: nw.Scenario) -> None:
@@ -122,6 +173,23 @@ def test_a_damaged_run_is_made_again(scenario: nw.Scenario, store: kept.Kept, tm
         archive.write_bytes(torn)
         assert store.get(scenario, 0) is None
         assert not archive.exists()
+
+
+def test_kept_runs_are_read_without_a_file_each(scenario: nw.Scenario, store: kept.Kept, tmp_path: Path) -> None:
+    """Samples stay readable when their archives are gone, and leave no files to remove at the end of a command."""
+    runs = [nw.run(scenario, seed=1).runs[0], nw.run(scenario, seed=1, runs=2).runs[1]]
+    for run in runs:
+        store.put(run)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(tmp_path))
+        patch.setattr(tempfile, "tempdir", None)
+        found = [store.get(scenario, index) for index in (0, 1)]
+        assert [path.name for path in tmp_path.iterdir()] == ["r.runs"]
+    for archive in (tmp_path / "r.runs").glob("*.zip"):
+        archive.unlink()
+    for run, one in zip(runs, found, strict=True):
+        assert one is not None
+        assert one.samples.to_arrow().equals(run.samples.to_arrow())
 
 
 def test_runs_until_a_precision_continue_too(scenario: nw.Scenario, store: kept.Kept) -> None:

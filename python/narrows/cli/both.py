@@ -72,20 +72,18 @@ def run_both(
                     scenario, runs=1 if runs is None else runs, seed=seed, jobs=jobs, progress=shown, **options
                 )
             except comparison.ComparisonInterrupted as caught:
-                if not caught.arms:
-                    raise
+                # Runs that are kept are left to the same command, as in `ending.finished`.
+                if opened is not None or not caught.arms:
+                    raise continuing.told(caught, opened, "--runs {runs}") from None
                 interruption = caught
                 if len(caught.arms) > 1:
                     made = comparison.Comparison(*caught.arms)
-            if directory is not None:
-                if made is not None:
-                    directories.fill(made, directory)
-                elif interruption is not None:
-                    directories.fill_arm(interruption.arms[0], directory)
+            if directory is not None and made is not None:
+                directories.fill(made, directory)
         if made is not None and not quiet:
             _show(made, output, time.monotonic() - begin, json=json)
         if interruption is not None:
-            raise continuing.told(interruption, opened)
+            raise interruption
 
 
 def _show(made: Comparison, output: Claim | None, seconds: float, *, json: bool) -> None:

@@ -110,13 +110,16 @@ def live(
     return _kept(opened, scenario, seed, parts, runs, quiet=quiet)
 
 
-def told(interruption: Interrupted, opened: Archive | None) -> Interrupted:
+def told(interruption: Interrupted, opened: Archive | None, fewer: str = "") -> Interrupted:
     """Say in the message of an interruption that the same command continues.
 
     Parameters
     ----------
     interruption : Interrupted
     opened : Archive or None
+    fewer : str
+        Options with which the same command makes no further run; ``{runs}`` stands for the number of finished ones. By
+        default there are none.
 
     Returns
     -------
@@ -124,7 +127,11 @@ def told(interruption: Interrupted, opened: Archive | None) -> Interrupted:
         The same.
     """
     if opened is not None and opened.keys():
-        interruption.args = (f"{interruption}; the same command continues from there",)
+        message = f"{interruption}; the same command continues from there"
+        finished = len(interruption.finished.runs)
+        if fewer and finished > 1:
+            message += f", and with {fewer.format(runs=finished)} writes the results of {finished} runs"
+        interruption.args = (message,)
     return interruption
 
 

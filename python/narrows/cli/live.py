@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from narrows.base.errors import InputError, Interrupted
-from narrows.cli import completion, continuing
+from narrows.base.errors import InputError
+from narrows.cli import completion, continuing, ending
 from narrows.cli.guard import guarded, hint, warn
 from narrows.cli.options import File, Force, Json, MaxMemory, NoProgress, Output, Set, claimed, overrides
 
@@ -192,7 +192,6 @@ def live(
     if machine is None:
         world.check(scenario)
     begin = time.monotonic()
-    interruption: Interrupted | None = None
     with continuing.store(output, wanted=runs > 1 and not pcap) as opened:
         kept = continuing.live(opened, scenario, seed, runs, (machine, kernel_qdisc, wanted), quiet=quiet)
         with ExitStack() as stack:
@@ -200,29 +199,15 @@ def live(
             where = "live" if machine is None else f"Linux {machine.release}"
             bar = stack.enter_context(Bar(f"{scenario.name}: {where}", wanted=not (no_progress or quiet or wanted)))
             captured = captures.Staged(directory / results.PCAP) if directory is not None and pcap else None
-            result: Run | Batch
-            try:
-                options: dict[str, Any] = {
-                    "seed": seed,
-                    "runs": runs,
-                    "programs": wanted,
-                    "progress": bar,
-                    "kept": kept,
-                }
-                result = _made(scenario, machine, captured, kernel_qdisc, **options)
-            except Interrupted as caught:
-                if not caught.finished.runs:
-                    raise
-                interruption, result = caught, caught.finished
-            if directory is not None:
-                results.fill(result, directory)
+            options: dict[str, Any] = {"seed": seed, "runs": runs, "programs": wanted, "progress": bar, "kept": kept}
+            result, interruption = ending.finished(
+                lambda: _made(scenario, machine, captured, kernel_qdisc, **options), opened, directory, "--runs {runs}"
+            )
         if not quiet:
-            _print(result, json, time.monotonic() - begin)
-            if output is not None and not json:
-                hint(f"results: {output}; for a page: narrows report {output}")
+            ending.show(result, time.monotonic() - begin, output, json=json)
         _warn(result, quiet)
         if interruption is not None:
-            raise continuing.told(interruption, opened)
+            raise interruption
 
 
 def _warn(result: Run | Batch, quiet: bool) -> None:
@@ -270,17 +255,6 @@ def _made(
     from narrows.runs import vm as virtual
 
     return virtual.run(scenario, machine, kernel_qdisc=kernel_qdisc, **options)
-
-
-def _print(result: Any, json: bool, seconds: float) -> None:
-    if json:
-        from narrows.outcome import summary
-
-        typer.echo(summary.dumps(result.summary), nl=False)
-    else:
-        from narrows.cli.tables import print_result
-
-        print_result(result, seconds)
 
 
 def _kernels_own(conditions: Mapping[str, Any]) -> str:

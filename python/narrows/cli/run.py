@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from narrows.base.errors import InputError, Interrupted
-from narrows.cli import continuing
+from narrows.base.errors import InputError
+from narrows.cli import continuing, ending
 from narrows.cli.guard import guarded, hint, warn
 from narrows.cli.options import File, Force, Jobs, Json, Load, MaxMemory, NoProgress, Output, Set, claimed, overrides
 
@@ -150,9 +150,8 @@ def run(
     scenario = Scenario.from_file(file, overrides(set_))
     warn(scenario)
     _check(scenario, order, output, quiet=quiet)
-    begin = time.monotonic()
-    interruption: Interrupted | None = None
     most = order.runs if order.until is None else order.until.most
+    begin = time.monotonic()
     with continuing.store(output, wanted=most > 1 and not pcap) as opened:
         kept = continuing.simulated(opened, scenario, seed, most, quiet=quiet)
         with ExitStack() as stack:
@@ -161,22 +160,17 @@ def run(
             stack.enter_context(memory.spilling_into(directory))
             bar = stack.enter_context(Bar(scenario.name, wanted=not (no_progress or quiet), quiet=quiet))
             captured = captures.Staged(directory / results.PCAP) if directory is not None and pcap else None
-            result: Run | Batch
-            try:
-                result = _run(scenario, order, captured, bar, kept)
-            except Interrupted as caught:
-                if not caught.finished.runs:
-                    raise
-                interruption, result = caught, caught.finished
-            if directory is not None:
-                results.fill(result, directory)
+            result, interruption = ending.finished(
+                lambda: _run(scenario, order, captured, bar, kept),
+                opened,
+                directory,
+                "--runs {runs}" if order.until is None else "--runs {runs} --max-runs {runs}",
+            )
         if not quiet:
-            _print(result, json, time.monotonic() - begin)
-            if output is not None and not json:
-                hint(f"results: {output}; for a page: narrows report {output}")
+            ending.show(result, time.monotonic() - begin, output, json=json)
             _warn(result)
         if interruption is not None:
-            raise continuing.told(interruption, opened)
+            raise interruption
 
 
 def _check(scenario: Scenario, order: _Order, output: Path | None, *, quiet: bool) -> None:
@@ -271,14 +265,3 @@ def _warn(result: Run | Batch) -> None:
     if until is not None and not until.met:
         more = "; --max-runs allows more" if until.runs >= until.precision.most else ""
         hint(f"warning: {until.told()}{more}")
-
-
-def _print(result: Run | Batch, json: bool, seconds: float) -> None:
-    if json:
-        from narrows.outcome import summary
-
-        typer.echo(summary.dumps(result.summary), nl=False)
-    else:
-        from narrows.cli.tables import print_result
-
-        print_result(result, seconds)

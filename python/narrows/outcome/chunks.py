@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+from narrows.base.nameless import Copy
 from narrows.outcome.tidy import SUBQUEUE, TIDY, from_core, own_columns
 
 if TYPE_CHECKING:
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from narrows import _core
+    from narrows.base.nameless import Reader
     from narrows.outcome.tidy import CoreTable
+
+    Source = str | PathLike[str] | Copy
+    """Where a file is: a path, or a copy in a temporary file."""
 
 
 class Chunks(Protocol):
@@ -137,11 +142,11 @@ class Parquet:
 
     Attributes
     ----------
-    path : path
+    path : path or Copy
     kind : str
     """
 
-    path: str | PathLike[str]
+    path: Source
     kind: str
 
     @cached_property
@@ -171,7 +176,7 @@ class Parquet:
     def _file(self) -> Any:
         import pyarrow.parquet as pq
 
-        return pq.ParquetFile(self.path, read_dictionary=["kind", "name"])
+        return pq.ParquetFile(opened(self.path), read_dictionary=["kind", "name"])
 
     def _groups(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         import pyarrow.compute as pc
@@ -243,6 +248,20 @@ class Joined:
         """Yield the chunks of the first part, then those of the next."""
         for part in self.parts:
             yield from part
+
+
+def opened(source: Source) -> str | PathLike[str] | Reader:
+    """Return what PyArrow reads a file from.
+
+    Parameters
+    ----------
+    source : path or Copy
+
+    Returns
+    -------
+    path or Reader
+    """
+    return source.open() if isinstance(source, Copy) else source
 
 
 def unpacked(result: _core.Result, table: str) -> Iterator[CoreTable]:

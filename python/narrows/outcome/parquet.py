@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from narrows.outcome.chunks import Chunks
+    from narrows.outcome.chunks import Chunks, Source
     from narrows.outcome.tidy import Kind
 
 GROUP_ROWS: Final = 1 << 17
@@ -89,12 +89,12 @@ def read(path: str | PathLike[str]) -> dict[Kind, pa.Table | Chunks]:
     return {**tables}
 
 
-def parts(path: str | PathLike[str]) -> dict[Kind, pa.Table | Chunks]:
+def parts(path: Source) -> dict[Kind, pa.Table | Chunks]:
     """Return the rows of a file that `write` wrote, to be read part by part on request.
 
     Parameters
     ----------
-    path : path
+    path : path or Copy
         The file; it must stay as long as the rows are wanted.
 
     Returns

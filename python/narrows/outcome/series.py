@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from narrows.outcome.chunks import unpacked
+from narrows.outcome.chunks import opened, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from os import PathLike
 
     import pyarrow as pa
 
     from narrows import _core
+    from narrows.outcome.chunks import Source
     from narrows.outcome.tidy import CoreTable
 
 COLUMNS: Final[dict[str, tuple[str, str]]] = {
@@ -88,12 +88,12 @@ def schema(variables: Iterable[Variable] = ()) -> pa.Schema:
     return pa.schema(fields, metadata={_KEY: listed.encode()})
 
 
-def listed_in(path: str | PathLike[str]) -> list[Variable]:
+def listed_in(path: Source) -> list[Variable]:
     """Read the list of variables in the metadata of a Parquet file.
 
     Parameters
     ----------
-    path : path
+    path : path or Copy
 
     Returns
     -------
@@ -108,7 +108,7 @@ def listed_in(path: str | PathLike[str]) -> list[Variable]:
     """
     import pyarrow.parquet as pq
 
-    found = pq.read_schema(path)
+    found = pq.read_schema(opened(path))
     absent = [name for name in COLUMNS if name not in found.names]
     if absent:
         message = f"{path}: lacks the columns {', '.join(absent)}"
@@ -183,17 +183,17 @@ class Parquet:
 
     Attributes
     ----------
-    path : path
+    path : path or Copy
     """
 
-    path: str | PathLike[str]
+    path: Source
 
     @cached_property
     def rows(self) -> int:
         """Number of rows, read from the file's metadata."""
         import pyarrow.parquet as pq
 
-        return int(pq.read_metadata(self.path).num_rows)
+        return int(pq.read_metadata(opened(self.path)).num_rows)
 
     @property
     def schema(self) -> pa.Schema:
@@ -205,6 +205,6 @@ class Parquet:
         import pyarrow.parquet as pq
 
         words = [name for name in COLUMNS if name not in {"run", "time_s", "value"}]
-        with pq.ParquetFile(self.path, read_dictionary=words) as file:
+        with pq.ParquetFile(opened(self.path), read_dictionary=words) as file:
             for number in range(file.num_row_groups):
                 yield file.read_row_group(number, columns=list(COLUMNS))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from narrows import _core
-    from narrows.outcome.chunks import Chunks
+    from narrows.outcome.chunks import Chunks, Source
 
 __all__ = ["COLUMNS", "States", "Variable"]
 
@@ -87,12 +87,12 @@ class States:
         )
 
     @classmethod
-    def from_parquet(cls, path: str | PathLike[str]) -> States:
+    def from_parquet(cls, path: Source) -> States:
         """Read a file that `to_parquet` wrote.
 
         Parameters
         ----------
-        path : path
+        path : path or Copy
 
         Returns
         -------

@@ -6,10 +6,8 @@ the run ends, by the thread that made it, so neither Ctrl-C nor a kill takes mor
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import threading
-import weakref
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +16,10 @@ from typing import TYPE_CHECKING
 from narrows import ownership
 from narrows.base import memory
 from narrows.base.errors import NarrowsError
+from narrows.base.nameless import Nameless
 from narrows.outcome import parquet
 from narrows.outcome.samples import Samples
+from narrows.outcome.states import States
 from narrows.store import pending, results
 from narrows.store.archive import Archive
 
@@ -49,6 +49,7 @@ class Kept:
     def __init__(self, store: Archive, address: Address) -> None:
         self._store = store
         self._address = address
+        self._copies = Nameless()
 
     def count(self, runs: int) -> int:
         """Count the runs that are there already.
@@ -77,25 +78,25 @@ class Kept:
         Returns
         -------
         Run or None
-            ``None`` if it is not there, or damaged; a damaged archive is removed.
+            ``None`` if it is not there, cannot be read, or is damaged; a damaged archive is removed.
         """
         key = self._address(index)
-        folder = Path(tempfile.mkdtemp(prefix="narrows-", dir=memory.disk_directory()))
         try:
-            if not self._store.extract(key, folder):
-                shutil.rmtree(folder, ignore_errors=True)
-                return None
-            run = results.load(folder).runs[0]
-        except (NarrowsError, OSError, ValueError):
-            self._store.drop(key)
-            shutil.rmtree(folder, ignore_errors=True)
+            with tempfile.TemporaryDirectory(prefix="narrows-", dir=memory.disk_directory()) as name:
+                folder = Path(name)
+                if not self._store.extract(key, folder):
+                    return None
+                run = results.load(folder).runs[0]
+                # Samples are read from a copy when they are wanted, so that those of many runs need not fit in memory.
+                state = (
+                    States.from_parquet(self._copies.add(path)) if (path := folder / results.STATE).exists() else None
+                )
+                samples = Samples(parquet.parts(self._copies.add(folder / results.SAMPLES)), state)
+        except OSError:
             return None
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        # Samples are read from the file when they are wanted, so that those of many runs need not fit in memory.
-        samples = Samples(parquet.parts(folder / results.SAMPLES), run.samples.state)
-        weakref.finalize(samples, shutil.rmtree, folder, ignore_errors=True)
+        except (NarrowsError, ValueError):
+            self._store.drop(key)
+            return None
         return replace(run, scenario=scenario, samples=samples)
 
     def put(self, run: Run, check: Callable[[], None] = lambda: None) -> None:

@@ -32,32 +32,14 @@ def fill(comparison: Comparison, directory: Path) -> None:
     OSError
         If writing fails.
     """
-    folders = [fill_arm(arm, directory).name for arm in comparison.arms]
+    folders = [_fill_arm(arm, directory).name for arm in comparison.arms]
     content = comparison.to_json()
     for told, name in zip(content["arms"], folders, strict=True):
         told["directory"] = name
     (directory / FILE).write_text(dumps(content), encoding="utf-8")
 
 
-def fill_arm(arm: Arm, directory: Path) -> Path:
-    """Write the result directory of one arm into an existing directory.
-
-    Parameters
-    ----------
-    arm : Arm
-    directory : pathlib.Path
-        As for `fill`.
-
-    Returns
-    -------
-    pathlib.Path
-        The result directory.
-
-    Raises
-    ------
-    OSError
-        If writing fails.
-    """
+def _fill_arm(arm: Arm, directory: Path) -> Path:
     folder = directory / folder_name(arm.label)
     folder.mkdir()
     results.fill(arm.outcome, folder)
