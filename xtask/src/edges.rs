@@ -69,6 +69,12 @@ const TABLE: &[Row] = &[
         ours: &["sim", "live", "fabric", "packetdrill", "cc", "samples", "scenario", "units"],
         outside: &["libc", "pyo3"],
     },
+    Row {
+        name: "web",
+        rank: 7,
+        ours: &["sim", "fabric", "cc", "queue", "wifi", "wire", "samples", "scenario", "units"],
+        outside: &["js-sys", "toml_edit", "wasm-bindgen"],
+    },
 ];
 
 /// External crates that every crate may use: portable mathematics and error types.

@@ -10,18 +10,20 @@ mod manifest;
 mod names;
 mod rfc;
 mod source;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask check | docs | bpf | acks\n\
+const USAGE: &str = "usage: cargo xtask check | docs | bpf | acks | web\n\
     \n\
     check  holds the crates to their edges (ARCHITECTURE.md, \"Workspace\"), keeps unsafe code, clocks, files, the\n\
     \x20      environment, threads and serde where they are allowed, the modules of cc and live free of circles, comments\n\
     \x20      within 120 columns, docs/algorithms.md true to the registries, and docs/rfc.md to files and tests\n\
     docs   writes docs/algorithms.md from the registries\n\
     bpf    builds crates/live/bpf/objects from the eBPF programs beside it, with clang\n\
-    acks   writes what congestion controls are told in simulated connections, for tests of eBPF: crates/live/tests/acks";
+    acks   writes what congestion controls are told in simulated connections, for tests of eBPF: crates/live/tests/acks\n\
+    web    builds web/engine, the engine as WebAssembly, with wasm-bindgen and wasm-opt";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
             }
         },
         ["bpf"] => report("built", bpf::write(&root())),
+        ["web"] => report("built", web::write(&root())),
         ["acks"] => report("recorded", acks::write(&root())),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -8,9 +8,17 @@ pub struct Progress {
     done: AtomicU64,
     of: AtomicU64,
     stop: AtomicBool,
+    observer: Option<fn(f64)>,
 }
 
 impl Progress {
+    /// A progress that calls `observer` with [`fraction`](Self::fraction) each time the run reports. A run without
+    /// threads (WebAssembly) has no other observers.
+    #[must_use]
+    pub fn observed(observer: fn(f64)) -> Self {
+        Self { observer: Some(observer), ..Self::default() }
+    }
+
     /// Share of the scenario's time that has passed, in [0, 1].
     #[must_use]
     pub fn fraction(&self) -> f64 {
@@ -33,5 +41,8 @@ impl Progress {
     pub fn set(&self, done: u64, of: u64) {
         self.of.store(of, Ordering::Relaxed);
         self.done.store(done, Ordering::Relaxed);
+        if let Some(observer) = self.observer {
+            observer(self.fraction());
+        }
     }
 }

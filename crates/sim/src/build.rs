@@ -32,8 +32,7 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
     }
     // Captures need packets in order of time, which only the plain loop gives.
     // Samples of every change of a queue need it too.
-    let plain_loop =
-        options.plain_loop || options.pcap_dir.is_some() || scenario.sampling == scenario::Sampling::Events;
+    let plain_loop = options.plain_loop || options.captures() || scenario.sampling == scenario::Sampling::Events;
     let slots = Slots::new(2 * scenario.links.len(), flows, scenario.wifi.len(), plain_loop);
     let agenda = Agenda::new(Slots::FIXED, slots.near(), slots.count()).ok_or(RunError::TooLarge {
         what: "event sources",

@@ -9,12 +9,16 @@
 //! well. Frames that collide, or that are corrupted at their receivers (frame error rate), are in the file too, with a
 //! correct FCS. Each MPDU of an A-MPDU is a separate frame. The link type is 802.11 with radiotap headers
 //! (LINKTYPE_IEEE802_11_RADIOTAP, 127).
+//!
+//! A caller that reads packets during the run gets the same as values instead: [`Packets`].
 
 mod channel;
+mod packets;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use channel::ChannelCapture;
+pub use packets::Packets;
 
 use crate::RunError;
 use narrows_fabric::{DropFile, Marks, PcapFile, PcapNames, SNAPLEN};
@@ -24,12 +28,14 @@ use narrows_wifi::{Frame, Mpdu};
 use narrows_wire::Packet;
 use pcap_file::DataLink;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Longest frame that is captured whole: radiotap header, QoS data header, LLC and SNAP, IP packet, FCS.
 const CHANNEL_SNAPLEN: u32 = 48 + 26 + 8 + SNAPLEN + 4;
 
-/// The open files of a run.
+/// The open files of a run, and who else receives its packets.
 pub(crate) struct Capture {
+    watcher: Option<Arc<dyn Packets>>,
     links: Vec<PcapFile>,
     drops: Vec<DropFile>,
     channels: Vec<(ChannelCapture, PcapFile)>,
@@ -62,11 +68,32 @@ impl Capture {
             Ok::<_, RunError>((facts, output))
         };
         let channels = channels.into_iter().map(channel).collect::<Result<_, _>>()?;
-        Ok(Self { links, drops, channels, bytes: Vec::new(), marks: Marks::default(), leaving: None, failed: None })
+        Ok(Self { links, drops, channels, ..Self::new(None) })
+    }
+
+    /// Writes no files and hands the packets to `watcher`.
+    pub(crate) fn watched(watcher: Arc<dyn Packets>) -> Self {
+        Self::new(Some(watcher))
+    }
+
+    fn new(watcher: Option<Arc<dyn Packets>>) -> Self {
+        Self {
+            watcher,
+            links: Vec::new(),
+            drops: Vec::new(),
+            channels: Vec::new(),
+            bytes: Vec::new(),
+            marks: Marks::default(),
+            leaving: None,
+            failed: None,
+        }
     }
 
     /// Remembers that the queue of direction `edge` marked a packet.
     pub(crate) fn note_mark(&mut self, edge: usize, packet: &Packet, subqueue: u32) {
+        if self.links.is_empty() {
+            return;
+        }
         let mut bytes = Vec::new();
         packet.emit_into(&mut bytes);
         self.marks.note((edge, bytes), subqueue);
@@ -89,6 +116,9 @@ impl Capture {
     /// Writes a packet whose transmission on direction `edge` starts at `at`. The first error is kept for
     /// [`finish`](Self::finish).
     pub(crate) fn record(&mut self, edge: usize, packet: &Packet, at: Instant) {
+        if let Some(watcher) = &self.watcher {
+            return watcher.departed(edge, packet, at);
+        }
         if self.failed.is_some() {
             return;
         }
@@ -102,6 +132,9 @@ impl Capture {
     /// Writes a packet that the queue of direction `edge` dropped at `at`. The first error is kept for
     /// [`finish`](Self::finish).
     pub(crate) fn record_drop(&mut self, edge: usize, dropped: &Dropped, at: Instant) {
+        if let Some(watcher) = &self.watcher {
+            return watcher.dropped(edge, dropped, at);
+        }
         if self.failed.is_some() {
             return;
         }
@@ -113,9 +146,19 @@ impl Capture {
         self.failed = output.write((edge % 2) as u32, at, &self.bytes, dropped).err().map(RunError::from);
     }
 
+    /// Hands over a packet that was lost on direction `edge` at `at`, after its transmission. It is in the link's file.
+    pub(crate) fn note_corrupted(&self, edge: usize, packet: &Packet, at: Instant) {
+        if let Some(watcher) = &self.watcher {
+            watcher.corrupted(edge, packet, at);
+        }
+    }
+
     /// Writes a frame that starts on channel number `channel`, with the MPDUs that it carries. The first error is kept
     /// for [`finish`](Self::finish).
     pub(crate) fn record_frame(&mut self, channel: usize, frame: &Frame, mpdus: &[Mpdu]) {
+        if let Some(watcher) = &self.watcher {
+            return watcher.frame(channel, frame, mpdus);
+        }
         let Some((facts, output)) = self.channels.get_mut(channel) else { return };
         let failed = &mut self.failed;
         facts.emit(frame, mpdus, &mut self.bytes, |bytes| {

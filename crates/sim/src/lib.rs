@@ -32,6 +32,7 @@ mod states;
 mod tcp_config;
 mod world;
 
+pub use capture::Packets;
 pub use foreign::Algorithms;
 pub use narrows_fabric::{Deliveries, PcapFailure, Progress, Wanted, catalogue, catalogue_with};
 pub use run::{Options, Outcome, RunError, paths, run};

@@ -37,8 +37,11 @@ impl LinkWatch for Recorder<'_> {
         }
     }
 
-    fn corrupted(&mut self, packet: &Packet, _at: Instant) {
+    fn corrupted(&mut self, packet: &Packet, at: Instant) {
         count_loss(self.flows, packet);
+        if let Some(capture) = &self.capture {
+            capture.note_corrupted(self.edge, packet, at);
+        }
     }
 
     fn marked(&mut self, packet: &Packet, subqueue: u32) {

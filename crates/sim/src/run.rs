@@ -1,7 +1,7 @@
 //! One run: from a scenario to samples.
 
 use crate::build::build;
-use crate::capture::{Capture, ChannelCapture};
+use crate::capture::{Capture, ChannelCapture, Packets};
 use crate::digest::digest;
 use crate::foreign::Algorithms;
 use crate::routes::Routes;
@@ -70,6 +70,8 @@ pub struct Options<'a> {
     pub run: u64,
     /// Directory for packet captures; `None` captures nothing.
     pub pcap_dir: Option<&'a Path>,
+    /// Receives every packet, if no captures are written. The run takes the plain loop, as with captures.
+    pub packets: Option<&'a Arc<dyn Packets>>,
     /// Watches and stops the run.
     pub progress: Option<&'a Progress>,
     /// Schedules an event for each end of a transmission, instead of draining links lazily. Slower; a test checks that
@@ -84,6 +86,11 @@ pub struct Options<'a> {
 }
 
 impl Options<'_> {
+    /// Whether packets are written to captures or handed to a caller.
+    pub(crate) const fn captures(&self) -> bool {
+        self.pcap_dir.is_some() || self.packets.is_some()
+    }
+
     /// Whether the run was asked to stop.
     pub(crate) fn stopped(&self) -> bool {
         self.progress.is_some_and(Progress::stopped)
@@ -148,6 +155,8 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, RunErr
         let channels =
             scenario.wifi.iter().map(|w| ChannelCapture::new(w, &scenario.nodes)).collect::<Result<_, _>>()?;
         world.capture = Some(Capture::create(dir, &links, channels)?);
+    } else if let Some(watcher) = options.packets {
+        world.capture = Some(Capture::watched(Arc::clone(watcher)));
     }
     let mut samples = options.spill.map_or_else(Samples::default, |spill| {
         let store: Arc<dyn Store> = spill.clone();
