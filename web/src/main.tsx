@@ -1,27 +1,9 @@
-/** Starts the page: loads the engine and the bundled scenarios, then shows the application. */
+/** The main page: the laboratory with a bundled scenario. */
 
 import { render } from "preact";
-import wasmUrl from "../engine/narrows_web_bg.wasm?url";
-import { Engine } from "./engine/engine";
-import { WorkerBackend } from "./engine/worker-backend";
-import { presets, traces } from "./model/presets";
-import { watch } from "./model/runner";
-import { backend, engine, texts } from "./model/state";
+import { presets } from "./model/presets";
 import { App } from "./ui/app";
-
-async function start(root: HTMLElement): Promise<void> {
-  const loaded = await Engine.load(fetch(wasmUrl), await traces());
-  engine.value = loaded;
-  backend.value = new WorkerBackend(loaded.module, loaded.files);
-  const [first] = presets;
-  if (first && texts.a.peek() === "") texts.a.value = first.toml;
-  watch();
-  render(<App />, root);
-}
+import { start } from "./ui/start";
 
 const root = document.getElementById("app");
-if (root) {
-  start(root).catch((error: unknown) => {
-    root.textContent = `The laboratory cannot start: ${error instanceof Error ? error.message : String(error)}`;
-  });
-}
+if (root) void start(root, presets[0]?.toml ?? "", () => render(<App />, root));

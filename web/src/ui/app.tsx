@@ -7,12 +7,10 @@ import { Views } from "../views/views";
 import "./style.css";
 import "./app.css";
 
-export function App() {
+/** Controls and views of the scenario: the main page, and the part of a lesson that is tried. */
+export function Laboratory() {
   return (
-    <div class="app">
-      <header>
-        <h1>Narrows laboratory</h1>
-      </header>
+    <div class="laboratory">
       <div>
         <Controls />
         <OwnControl />
@@ -21,6 +19,20 @@ export function App() {
         <Network />
         <Views />
       </main>
+    </div>
+  );
+}
+
+export function App() {
+  return (
+    <div class="app">
+      <header>
+        <h1>Narrows laboratory</h1>
+        <nav aria-label="Pages">
+          <a href="lessons/index.html">Lessons</a>
+        </nav>
+      </header>
+      <Laboratory />
     </div>
   );
 }

@@ -19,7 +19,7 @@ test("problems are those of the command line", () => {
   const result = engine.parse('duration = "60 sec"\n', "mine.toml");
   if (result.ok) throw new Error("it was accepted");
   expect(result.problems[0]).toMatchObject({ path: "mine.toml", line: 1, field: "duration" });
-  expect(result.problems[0]?.message).toContain("did you mean \"60 s\"?");
+  expect(result.problems[0]?.message).toContain('did you mean "60 s"?');
 });
 
 test("changes of a value keep the rest of the text", () => {
