@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
 from tests.python import bidi, browser
 
 if TYPE_CHECKING:
@@ -61,8 +60,8 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
         self.send_header("Access-Control-Allow-Origin", "*")  # for a page that comes from a file
         super().end_headers()
 
-    def log_message(self, format: str, *args: object) -> None:
-        del format, args
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
 
 
 @pytest.fixture
