@@ -1,8 +1,8 @@
 /** Runs the scenarios whenever their texts change; the latest text wins. */
 
-import { effect, untracked } from "@preact/signals";
+import { batch, effect, untracked } from "@preact/signals";
 import { RunFailure, type RunRequest } from "../engine/types";
-import { type Arm, backend, failures, own, packets, progress, runs, scenarios, texts } from "./state";
+import { type Arm, backend, failures, own, packets, progress, ran, runs, scenarios, texts } from "./state";
 
 /** Time that a run may take before a newer text stops it, ms. Short runs end and are shown: dragging then redraws. */
 const PATIENCE_MS = 150;
@@ -31,12 +31,16 @@ async function next(): Promise<void> {
   running = arm;
   since = performance.now();
   progress.value = 0;
+  const parsed = scenarios[arm].peek();
   try {
     const data = await runner.run(request(arm), (fraction) => {
       progress.value = fraction;
     });
-    runs[arm].value = data;
-    failures[arm].value = null;
+    batch(() => {
+      runs[arm].value = data;
+      ran[arm].value = parsed?.ok ? parsed.scenario : null;
+      failures[arm].value = null;
+    });
   } catch (error) {
     const stopped = error instanceof RunFailure && error.stopped;
     if (!stopped) failures[arm].value = error instanceof Error ? error.message : String(error);
@@ -70,6 +74,7 @@ export function watch(): () => void {
       if (result === null && arm === "b")
         untracked(() => {
           runs.b.value = null;
+          ran.b.value = null;
         });
     }),
   );

@@ -2,7 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 import type { Engine } from "../engine/engine";
-import type { Backend, Own, ParseResult, Problem, RunData } from "../engine/types";
+import type { Backend, Own, Parsed, ParseResult, Problem, RunData } from "../engine/types";
 
 /** The two scenarios that the page compares: A is edited first, B is there after "compare". */
 export type Arm = "a" | "b";
@@ -34,6 +34,9 @@ export const scenarios = { a: parsed("a"), b: parsed("b") };
 
 /** The last complete run of each arm; it stays in view while the text has errors or a new run is under way. */
 export const runs = { a: signal<RunData | null>(null), b: signal<RunData | null>(null) };
+
+/** The scenario of each arm's last complete run; the text may have changed since. */
+export const ran = { a: signal<Parsed | null>(null), b: signal<Parsed | null>(null) };
 
 /** Why the last run of an arm failed; null if it did not. */
 export const failures = { a: signal<string | null>(null), b: signal<string | null>(null) };
