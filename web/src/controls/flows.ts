@@ -1,7 +1,8 @@
 /** Flows as controls show them: the entries of a text's `[[flows]]` with what the resolved scenario says of them. */
 
 import type { Parsed, Resolved } from "../engine/types";
-import { baseRtt, hops, type Place, places } from "./links";
+import { baseRtt, hops } from "../model/paths";
+import { type Place, places } from "./links";
 import { get, isTable, type Path, type Tree } from "./toml";
 
 /** Where a flow's round-trip time can be changed without changing another's. */

@@ -1,6 +1,7 @@
 /** Links and 802.11 channels that controls can change: where a text has them, and what flows over them. */
 
 import type { Parsed, Resolved } from "../engine/types";
+import { channelRate, direction, hops } from "../model/paths";
 import { write as quantity, RATE } from "./quantity";
 import { get, isTable, type Path, type Tree } from "./toml";
 
@@ -71,35 +72,6 @@ function part(tree: Tree, key: string, links: number[], each: number, title: str
   }));
 }
 
-/** The hops of a flow: a link with its direction, or null for the air. */
-export function hops(parsed: Parsed, flow: number): ({ link: number; side: "forward" | "reverse" } | null)[] {
-  const path = parsed.paths[flow] ?? [];
-  return path.slice(1).map((to, index) => {
-    const from = path[index];
-    for (const [link, { a, b }] of parsed.resolved.links.entries()) {
-      if (a === from && b === to) return { link, side: "forward" };
-      if (a === to && b === from) return { link, side: "reverse" };
-    }
-    return null;
-  });
-}
-
-/** The direction of a resolved link. */
-export function direction(resolved: Resolved, link: number, side: "forward" | "reverse"): Resolved {
-  return resolved.directions[resolved.links[link][side]];
-}
-
-/** Round-trip time of a flow without queues and transmission, s. */
-export function baseRtt(parsed: Parsed, flow: number): number {
-  let total = 0;
-  for (const hop of hops(parsed, flow)) {
-    if (!hop) continue;
-    const both = [direction(parsed.resolved, hop.link, "forward"), direction(parsed.resolved, hop.link, "reverse")];
-    for (const one of both) total += one.delay_ns;
-  }
-  return total / 1e9;
-}
-
 /** What a reader calls a link. */
 function name(resolved: Resolved, place: Place, side: "forward" | "reverse" | null): string {
   const [first] = place.links;
@@ -114,19 +86,6 @@ function name(resolved: Resolved, place: Place, side: "forward" | "reverse" | nu
   const [from, to] = side === "reverse" ? [b, a] : [a, b];
   const ends = `${resolved.nodes[from].name} ${side ? "→" : "–"} ${resolved.nodes[to].name}`;
   return place.title === "bottleneck" ? `bottleneck ${ends}` : ends;
-}
-
-/** Data rates of one stream with 20 MHz and a guard interval of 800 ns, Mb/s (IEEE 802.11-2016, tables 19-27 and 21-29). */
-const MCS = [6.5, 13, 19.5, 26, 39, 52, 58.5, 65, 78, 86.7];
-/** Data subcarriers by the width in MHz (the same tables). */
-const SUBCARRIERS: Record<number, number> = { 20: 52, 40: 108, 80: 234, 160: 468 };
-
-/** Rate of a channel's data frames, b/s. */
-export function channelRate(channel: Resolved): number {
-  const { mode } = channel;
-  if (mode.kind !== "mcs") return mode.rate_bps ?? 1e6;
-  const share = (SUBCARRIERS[mode.width_mhz] ?? 52) / 52;
-  return (MCS[mode.mcs] ?? 65) * 1e6 * share * mode.streams * (mode.guard_interval_ns === 400 ? 10 / 9 : 1);
 }
 
 /** Links and channels, the narrowest one that carries data first. */

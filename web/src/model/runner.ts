@@ -1,16 +1,42 @@
 /** Runs the scenarios whenever their texts change; the latest text wins. */
 
 import { batch, effect, untracked } from "@preact/signals";
-import { RunFailure, type RunRequest } from "../engine/types";
-import { type Arm, backend, failures, own, packets, progress, ran, runs, scenarios, texts } from "./state";
+import { type Parsed, RunFailure, type RunRequest } from "../engine/types";
+import * as estimate from "./estimate";
+import {
+  type Arm,
+  backend,
+  failures,
+  gates,
+  own,
+  packets,
+  progress,
+  ran,
+  running,
+  runs,
+  scenarios,
+  stopped,
+  texts,
+} from "./state";
 
 /** Time that a run may take before a newer text stops it, ms. Short runs end and are shown: dragging then redraws. */
 const PATIENCE_MS = 150;
 
+/** Longest run that starts without a question, s by the estimate. */
+export const LONG_S = 10;
+
+/** A run may take this many times what the user allowed before there is another question: settings change a little. */
+const MARGIN = 1.5;
+
 /** Texts that were asked for and have not begun. */
 const waiting = new Set<Arm>();
-let running: Arm | null = null;
+/** The longest estimate that the user allowed, s. */
+const allowed: Record<Arm, number> = { a: LONG_S / MARGIN, b: LONG_S / MARGIN };
+const speed = new estimate.Speed();
 let since = 0;
+
+/** The kind of the next runs, as far as their speed goes. */
+const kind = (): string => [packets.peek() ? "packets" : "", ...own.peek().map((one) => one.name)].join(" ");
 
 function request(arm: Arm): RunRequest {
   return {
@@ -23,44 +49,81 @@ function request(arm: Arm): RunRequest {
   };
 }
 
+/** Takes the next arm that may run: its text is valid, and short enough or allowed. */
+function take(): { arm: Arm; parsed: Parsed } | null {
+  for (const arm of waiting) {
+    waiting.delete(arm);
+    const result = scenarios[arm].peek();
+    if (!result?.ok) continue;
+    const seconds = estimate.packets(result.scenario) / speed.of(kind());
+    gates[arm].value = seconds > allowed[arm] * MARGIN ? seconds : null;
+    if (gates[arm].peek() === null) return { arm, parsed: result.scenario };
+  }
+  return null;
+}
+
 async function next(): Promise<void> {
   const runner = backend.peek();
-  const [arm] = waiting;
-  if (!runner || running || !arm) return;
-  waiting.delete(arm);
-  running = arm;
+  if (!runner || running.peek()) return;
+  const taken = take();
+  if (!taken) return;
+  const { arm, parsed } = taken;
   since = performance.now();
-  progress.value = 0;
-  const parsed = scenarios[arm].peek();
+  batch(() => {
+    running.value = arm;
+    progress.value = 0;
+    stopped[arm].value = false;
+  });
   try {
+    const asked = kind();
     const data = await runner.run(request(arm), (fraction) => {
       progress.value = fraction;
     });
+    speed.learn(asked, data);
     batch(() => {
+      // The arm may have gone while it ran.
+      if (texts[arm].peek() === null) return;
       runs[arm].value = data;
-      ran[arm].value = parsed?.ok ? parsed.scenario : null;
+      ran[arm].value = parsed;
       failures[arm].value = null;
     });
   } catch (error) {
-    const stopped = error instanceof RunFailure && error.stopped;
-    if (!stopped) failures[arm].value = error instanceof Error ? error.message : String(error);
+    const ended = error instanceof RunFailure && error.stopped;
+    if (!ended) failures[arm].value = error instanceof Error ? error.message : String(error);
   } finally {
-    running = null;
-    progress.value = null;
+    batch(() => {
+      running.value = null;
+      progress.value = null;
+    });
   }
   void next();
 }
 
-/** Asks for a run of an arm's present text. */
+/** Asks for a run of an arm's present text. A long one waits in `gates` for `allow`. */
 export function ask(arm: Arm): void {
   waiting.add(arm);
-  if (running === arm && performance.now() - since > PATIENCE_MS) backend.peek()?.stop();
+  if (running.peek() === arm && performance.now() - since > PATIENCE_MS) backend.peek()?.stop();
   void next();
+}
+
+/** Allows the run that waits in `gates`, and begins it. */
+export function allow(arm: Arm): void {
+  allowed[arm] = Math.max(allowed[arm], gates[arm].peek() ?? 0);
+  ask(arm);
+}
+
+/** Declines the run that waits in `gates`; the next change of the text asks again. */
+export function decline(arm: Arm): void {
+  gates[arm].value = null;
+  stopped[arm].value = true;
 }
 
 /** Stops the run that is under way, and those that wait. */
 export function stop(): void {
+  const arm = running.peek();
+  for (const one of waiting) stopped[one].value = true;
   waiting.clear();
+  if (arm) stopped[arm].value = true;
   backend.peek()?.stop();
 }
 
@@ -75,6 +138,9 @@ export function watch(): () => void {
         untracked(() => {
           runs.b.value = null;
           ran.b.value = null;
+          failures.b.value = null;
+          gates.b.value = null;
+          stopped.b.value = false;
         });
     }),
   );

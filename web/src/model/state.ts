@@ -41,6 +41,15 @@ export const ran = { a: signal<Parsed | null>(null), b: signal<Parsed | null>(nu
 /** Why the last run of an arm failed; null if it did not. */
 export const failures = { a: signal<string | null>(null), b: signal<string | null>(null) };
 
+/** The arm whose run is under way; null if none is. */
+export const running = signal<Arm | null>(null);
+
+/** Whether the user stopped the last run of an arm. */
+export const stopped = { a: signal(false), b: signal(false) };
+
+/** Estimates of runs that would take long, and wait until the user allows them: time in s. */
+export const gates = { a: signal<number | null>(null), b: signal<number | null>(null) };
+
 /** Share of the run that has passed; null if none is under way. */
 export const progress = signal<number | null>(null);
 
