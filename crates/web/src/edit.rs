@@ -53,13 +53,28 @@ impl Change<'_> {
         text.parse().unwrap_or_else(|_| Value::from(text))
     }
 
-    fn key(&self, table: &mut dyn TableLike, key: &str) {
+    fn key(&self, table: &mut dyn TableLike, key: &str, form: Form) {
         match (self, table.get_mut(key)) {
             (Change::Remove, _) => drop(table.remove(key)),
-            (Change::Set(text), Some(Item::Value(old))) => replace(old, Self::value(text)),
+            (Change::Set(text), Some(Item::Value(old))) => return replace(old, Self::value(text)),
             (Change::Set(text), _) => drop(table.insert(key, Item::Value(Self::value(text)))),
         }
+        if form == Form::Inline {
+            // Sets blanks and commas right; an inline table has no comments.
+            table.fmt();
+        }
     }
+}
+
+/// How a table is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// The document.
+    Top,
+    /// Under a header.
+    Header,
+    /// In braces.
+    Inline,
 }
 
 /// Replaces a value and keeps the blanks and comments around it.
@@ -69,14 +84,14 @@ fn replace(old: &mut Value, mut new: Value) {
 }
 
 /// Applies a change below `table`. Tables that are missing are made: with a header at the top, inline below.
-fn apply(table: &mut dyn TableLike, steps: &[Step], change: &Change<'_>, top: bool) -> Result<(), String> {
+fn apply(table: &mut dyn TableLike, steps: &[Step], change: &Change<'_>, form: Form) -> Result<(), String> {
     let missing = |step: &Step| match step {
         Step::Key(key) => format!("the text has no {key}"),
         Step::Index(index) => format!("the text has no [{index}] there"),
     };
     match steps {
         [Step::Key(key)] => {
-            change.key(table, key);
+            change.key(table, key, form);
             Ok(())
         }
         [Step::Key(key), index @ Step::Index(at), rest @ ..] => match table.get_mut(key) {
@@ -85,7 +100,7 @@ fn apply(table: &mut dyn TableLike, steps: &[Step], change: &Change<'_>, top: bo
                     list.remove(*at);
                     Ok(())
                 }
-                (Some(found), [_, ..], _) => apply(found, rest, change, false),
+                (Some(found), [_, ..], _) => apply(found, rest, change, Form::Header),
                 _ => Err(missing(index)),
             },
             Some(Item::Value(Value::Array(list))) => match (list.get_mut(*at), rest, change) {
@@ -97,7 +112,7 @@ fn apply(table: &mut dyn TableLike, steps: &[Step], change: &Change<'_>, top: bo
                     replace(found, Change::value(text));
                     Ok(())
                 }
-                (Some(Value::InlineTable(found)), [_, ..], _) => apply(found, rest, change, false),
+                (Some(Value::InlineTable(found)), [_, ..], _) => apply(found, rest, change, Form::Inline),
                 _ => Err(missing(index)),
             },
             _ => Err(missing(&steps[0])),
@@ -109,11 +124,15 @@ fn apply(table: &mut dyn TableLike, steps: &[Step], change: &Change<'_>, top: bo
                 }
                 // A table replaces a word or a switch: `delayed_ack.every` replaces `delayed_ack = false`.
                 table.remove(key);
-                let made = if top { Item::Table(Table::new()) } else { Item::Value(InlineTable::new().into()) };
-                table.insert(key, made);
+                let inline = || Item::Value(InlineTable::new().into());
+                table.insert(key, if form == Form::Top { Item::Table(Table::new()) } else { inline() });
+                if form == Form::Inline {
+                    table.fmt();
+                }
             }
-            let found = table.get_mut(key).and_then(Item::as_table_like_mut);
-            apply(found.ok_or_else(|| missing(&steps[0]))?, rest, change, false)
+            let found = table.get_mut(key).ok_or_else(|| missing(&steps[0]))?;
+            let form = if found.is_inline_table() { Form::Inline } else { Form::Header };
+            apply(found.as_table_like_mut().ok_or_else(|| missing(&steps[0]))?, rest, change, form)
         }
         _ => Err("a path begins with a key".to_owned()),
     }
@@ -121,7 +140,7 @@ fn apply(table: &mut dyn TableLike, steps: &[Step], change: &Change<'_>, top: bo
 
 fn changed(toml: &str, path: &str, change: &Change<'_>) -> Result<String, String> {
     let mut document = document(toml)?;
-    apply(document.as_table_mut(), &steps(path)?, change, true).map_err(|why| format!("{path}: {why}"))?;
+    apply(document.as_table_mut(), &steps(path)?, change, Form::Top).map_err(|why| format!("{path}: {why}"))?;
     Ok(document.to_string())
 }
 
