@@ -12,10 +12,16 @@ export interface Ran extends RunData {
 }
 
 /**
- * Runs a text once.
+ * Runs a text once, and logs its packets if `packets` is true.
  * @throws Error with the problems of a text that is refused.
  */
-export function ran(engine: Engine, toml: string, own: Own[] = [], controls: Controls | null = null): Ran {
+export function ran(
+  engine: Engine,
+  toml: string,
+  own: Own[] = [],
+  controls: Controls | null = null,
+  packets = false,
+): Ran {
   const absent = (): never => {
     throw new Error("the scenario names no control of its own");
   };
@@ -31,7 +37,7 @@ export function ran(engine: Engine, toml: string, own: Own[] = [], controls: Con
   if (!parsed.ok) throw new Error(parsed.problems.map((one) => one.message).join("\n"));
   const { scenario } = parsed;
   const began = performance.now();
-  const run = wasm.run(scenario, scenario.seed, 0, false);
+  const run = wasm.run(scenario, scenario.seed, 0, packets);
   const took = performance.now() - began;
   try {
     return { ...read(run, controls?.calls ?? [], took), digest: run.digest() };

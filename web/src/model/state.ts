@@ -62,6 +62,21 @@ export const problems = computed<Problem[]>(() => {
 /** Whether runs log packets, for the animation and the time-sequence graph. */
 export const packets = signal(false);
 
+let users = 0;
+
+/** Asks for packet logs. Runs log packets until all who asked have called the returned function. */
+export function wantPackets(): () => void {
+  users++;
+  packets.value = true;
+  let wanted = true;
+  return () => {
+    if (!wanted) return;
+    wanted = false;
+    users--;
+    packets.value = users > 0;
+  };
+}
+
 /** Time under the pointer in all plots, s; null outside. */
 export const cursor = signal<number | null>(null);
 
