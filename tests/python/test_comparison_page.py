@@ -81,6 +81,27 @@ def test_both_arms_are_drawn_over_each_other(both: Comparison, tmp_path: Path) -
     assert [line["colour"] for line in lines] == list(overlays.COLOURS)
 
 
+def test_only_the_flows_that_are_drawn_are_split_by_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand flows cost no more than six; the caption counts all that have samples."""
+    many = [arm(label, 1, None, **{"flows[0].copies": "9"}) for label in ("a", "b")]
+    split: list[int] = []
+    by_name = series.by_name
+
+    def counted(frame: Any) -> Any:
+        made = by_name(frame)
+        split.append(len(made))
+        return made
+
+    monkeypatch.setattr(series, "by_name", counted)
+    samples = [overlays.Sampled(one, *(one.outcome.samples.frame(kind) for kind in ("flow", "queue"))) for one in many]
+    names: dict[str, bool] = dict.fromkeys((flow.name for flow in many[0].outcome.flows), True)
+    cwnd, throughput, _ = overlays.over_time(samples, names, [], 3.0)
+    assert set(split) == {0, overlays.MAX_PANELS}
+    for figure in (cwnd, throughput):
+        assert len(figure.panels) == overlays.MAX_PANELS
+        assert figure.caption.endswith("Of 9 the first 6 are drawn.")
+
+
 def test_the_table_has_the_numbers_of_the_comparison(both: Comparison, tmp_path: Path) -> None:
     text = page(both, tmp_path)
     for title in ("Throughput", "RTT, mean", "cwnd, mean", "Lost", "Sent again", "Dropped"):

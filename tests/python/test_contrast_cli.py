@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import narrows as nw
 from narrows.cli import app
 from narrows.comparison import Arm, Comparison, write
+from narrows.studies.contrast import table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -153,6 +154,7 @@ SHAPE = record(
         minItems=2,
         maxItems=2,
     ),
+    zero=many(record(kind=TEXT, metric=TEXT, names=many(TEXT, minItems=1)), minItems=1),
     metrics=many(
         record(
             kind=TEXT,
@@ -173,6 +175,19 @@ SHAPE = record(
 def test_json_has_the_promised_shape(results: Path) -> None:
     shown = narrows("compare", *(results / name for name in ("cubic", "bbr", "one")), "--json")
     jsonschema.validate(json.loads(shown.stdout), SHAPE)
+
+
+def test_json_has_every_row_once_and_a_line_for_each_metric(results: Path) -> None:
+    """Counts that are zero everywhere are names alone, and no value of another row is lost."""
+    contrast = nw.compare(results / "cubic", results / "bbr")
+    text = table.dumps(contrast)
+    told = json.loads(text)
+    zero = [(one["kind"], name, one["metric"]) for one in told["zero"] for name in one["names"]]
+    valued = [(one["kind"], one["name"], one["metric"]) for one in told["metrics"]]
+    assert sorted(zero + valued) == sorted((row.kind, row.name, row.measure.key) for row in contrast.rows)
+    for kind, name, metric in zero:
+        assert [one.mean for one in contrast.row(kind, name, metric).estimates] == [0, 0]
+    assert sum('"values": [' in line for line in text.splitlines()) == len(valued)
 
 
 def test_the_directory_holds_page_figures_json_and_csv(page: Path, results: Path) -> None:

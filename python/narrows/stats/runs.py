@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -110,14 +110,14 @@ def mean_ci(values: Iterable[float | int | None], confidence: float = CONFIDENCE
     return Estimate(mean, mean - half, mean + half, n, sd)
 
 
-@cache
-def t_quantile(degrees: int, confidence: float) -> float:
+@lru_cache(1024)
+def t_quantile(degrees: float, confidence: float) -> float:
     """Student's t of a two-sided interval: the quantile at (1 + confidence) / 2.
 
     Parameters
     ----------
-    degrees : int
-        Degrees of freedom.
+    degrees : float
+        Degrees of freedom; need not be whole.
     confidence : float
         In (0, 1).
 
@@ -133,6 +133,29 @@ def t_quantile(degrees: int, confidence: float) -> float:
     from scipy import special  # what scipy.stats.t.ppf calls; it loads in a third of the time
 
     return float(special.stdtrit(degrees, (1 + confidence) / 2))
+
+
+def two_sided_p(t: float, degrees: float) -> float:
+    """Probability of a Student's t at least this far from zero.
+
+    Parameters
+    ----------
+    t : float
+    degrees : float
+        Degrees of freedom; need not be whole.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(two_sided_p(-2.776, 4), 3)
+    0.05
+    """
+    from scipy import special  # what scipy.stats.t.sf calls, in a fiftieth of its time
+
+    return float(2 * special.stdtr(degrees, -abs(t)))
 
 
 def deviation(values: Sequence[float]) -> float:
@@ -325,10 +348,7 @@ def _paired_p(difference: Estimate) -> float:
         return math.nan
     if difference.sd == 0:
         return 1.0 if difference.mean == 0 else 0.0
-    from scipy import stats
-
-    t = difference.mean / (difference.sd / math.sqrt(difference.n))
-    return float(2 * stats.t.sf(abs(t), difference.n - 1))
+    return two_sided_p(difference.mean / (difference.sd / math.sqrt(difference.n)), difference.n - 1)
 
 
 def signed_rank_p(baseline: Iterable[float | int | None], treatment: Iterable[float | int | None]) -> float:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from narrows.stats.runs import CONFIDENCE, Estimate, mean_ci
+from narrows.stats.runs import CONFIDENCE, Estimate, mean_ci, t_quantile, two_sided_p
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -92,7 +92,7 @@ def welch_difference(
 def _estimate(mean: float, first: tuple[float, int], second: tuple[float, int], confidence: float) -> Estimate:
     """Return a difference with its interval, from the standard error of each mean and its number of values."""
     error = math.hypot(first[0], second[0])
-    half = error if error == 0 or not math.isfinite(error) else _quantile(_freedom(first, second), confidence) * error
+    half = error if error == 0 or not math.isfinite(error) else t_quantile(_freedom(first, second), confidence) * error
     return Estimate(mean, mean - half, mean + half, min(first[1], second[1]), error)
 
 
@@ -103,18 +103,10 @@ def _freedom(first: tuple[float, int], second: tuple[float, int]) -> float:
     return 1 / (share**2 / (m - 1) + (1 - share) ** 2 / (n - 1))
 
 
-def _quantile(degrees: float, confidence: float) -> float:
-    from scipy import stats
-
-    return float(stats.t.ppf((1 + confidence) / 2, degrees))
-
-
 def _p_value(apart: float, first: tuple[float, int], second: tuple[float, int]) -> float:
     error = math.hypot(first[0], second[0])
     if math.isnan(error):
         return math.nan
     if error == 0:
         return 1.0 if apart == 0 else 0.0
-    from scipy import stats
-
-    return float(2 * stats.t.sf(abs(apart) / error, _freedom(first, second)))
+    return two_sided_p(apart / error, _freedom(first, second))

@@ -12,8 +12,6 @@ from narrows.metrics.totals import aggregate_mbps
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import pandas as pd
-
     from narrows.metrics.datagrams import DatagramMetrics
     from narrows.metrics.totals import FlowMetrics, QueueMetrics
     from narrows.metrics.transfers import PlaybackMetrics, TransferMetrics
@@ -205,16 +203,18 @@ def mean_windows(run: Run) -> dict[str, float | None]:
         Bytes, by name of the flow; ``None`` for UDP, for a sender without a congestion window, and without samples.
     """
     frame = run.samples.frame("flow")
-    sampled: dict[str, pd.DataFrame] = {str(name): rows for name, rows in frame.groupby("name", observed=True)}
-    return {flow.name: _mean_window(flow, sampled.get(flow.name)) for flow in run.flows}
-
-
-def _mean_window(flow: FlowMetrics, rows: pd.DataFrame | None) -> float | None:
-    if rows is None or flow.cc is None:
-        return None
-    cwnd = rows["cwnd_bytes"].to_numpy(dtype=float, na_value=math.nan, copy=True)
+    time = frame["time_s"].to_numpy()
+    cwnd = frame["cwnd_bytes"].to_numpy(dtype=float, na_value=math.nan, copy=True)
     cwnd[cwnd >= NO_CWND] = math.nan
-    return mean_over_time(rows["time_s"].to_numpy(), cwnd, flow.start_s, flow.start_s + flow.active_s)
+    rows = frame.groupby("name", observed=True).indices
+    return {
+        flow.name: mean_over_time(
+            time[rows[flow.name]], cwnd[rows[flow.name]], flow.start_s, flow.start_s + flow.active_s
+        )
+        if flow.name in rows and flow.cc is not None
+        else None
+        for flow in run.flows
+    }
 
 
 def _own(

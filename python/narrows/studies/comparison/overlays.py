@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from narrows.report.series import Series
     from narrows.studies.comparison import Arm, Comparison
 
-    Draw = Callable[[list[pd.DataFrame]], Series | None]
-    """Makes a series to draw from the samples of a flow or queue, a frame per run."""
+    Draw = Callable[[list[pd.DataFrame], str], Series | None]
+    """Makes a series to draw from a column of the samples of a flow or queue, a frame per run."""
 
 #: Most flows, and most queues, to draw, in one panel each. The tables list all of them.
 MAX_PANELS: Final = 6
@@ -96,26 +96,39 @@ def over_time(
             duration_s,
             ("cwnd", "Congestion window over time", "cwnd (kB)"),
             f"cwnd of each sender as sampled.{first}",
-            _panels(arms, sampled, windowed, _window, step=True),
+            _panels(arms, sampled, windowed, "cwnd_bytes", _window, step=True),
         ),
         _figure(
             duration_s,
             ("throughput", "Throughput over time", "Throughput (Mb/s)"),
             f"IP bytes that arrived at the receiving host, in bins of {width}.{spread}",
-            _panels(arms, sampled, list(flows), lambda runs: series.rate_series(runs, "arrived_bytes", edges)),
+            _panels(
+                arms,
+                sampled,
+                list(flows),
+                "arrived_bytes",
+                lambda runs, column: series.rate_series(runs, column, edges),
+            ),
         ),
         _figure(
             duration_s,
             ("rtt", "Round-trip time over time", "RTT (ms)"),
             f"{_rtt_words(rtt)} at each sampling time, mean over bins of {width}.{spread}",
-            _panels(arms, sampled, windowed, lambda runs: series.mean_series(runs, rtt, edges, 1e-6)),
+            _panels(arms, sampled, windowed, rtt, lambda runs, column: series.mean_series(runs, column, edges, 1e-6)),
             from_zero=False,
         ),
         _figure(
             duration_s,
             ("queue", "Queues over time", "Waiting (packets)"),
             f"Waiting packets as sampled.{' Of several runs the first is drawn.' if several else ''}",
-            _panels(arms, waiting, list(queues), lambda runs: series.raw_series(runs[0], "packets"), step=True),
+            _panels(
+                arms,
+                waiting,
+                list(queues),
+                "packets",
+                lambda runs, column: series.raw_series(runs[0], column),
+                step=True,
+            ),
         ),
     ]
     return [figure for figure in drawn if figure is not None]
@@ -125,23 +138,41 @@ def _rtt_words(column: str) -> str:
     return "Latest sample of the sender" if column == "rtt_ns" else "Smoothed round-trip time (RFC 6298) of the sender"
 
 
-def _window(runs: list[pd.DataFrame]) -> Series | None:
+def _window(runs: list[pd.DataFrame], column: str) -> Series | None:
     """Return the first run's cwnd, kB; ``None`` for a sender without one."""
-    raw = series.raw_series(runs[0], "cwnd_bytes")
+    raw = series.raw_series(runs[0], column)
     cwnd = np.where(raw.y >= NO_CWND, np.nan, raw.y) * 1e-3
     return None if np.isnan(cwnd).all() else series.Series(raw.x, cwnd)
 
 
+@dataclass(frozen=True)
+class _Panels:
+    """The first panels of a figure, by the flow or queue in each, and how many there could be."""
+
+    drawn: tuple[tuple[str, tuple[Line, ...]], ...]
+    count: int
+
+
 def _panels(
-    arms: Sequence[Arm], frames: Sequence[pd.DataFrame], names: Sequence[str], draw: Draw, *, step: bool = False
-) -> list[tuple[str, tuple[Line, ...]]]:
-    """Return a panel per name, with a line for each arm that has data."""
-    parts = [series.by_name(frame) for frame in frames]
+    arms: Sequence[Arm],
+    frames: Sequence[pd.DataFrame],
+    names: Sequence[str],
+    column: str,
+    draw: Draw,
+    *,
+    step: bool = False,
+) -> _Panels:
+    """Return a panel for each of the first names with a value in a column, with a line for each arm that has data."""
+    valued = set().union(*(_valued(frame, column) for frame in frames))
+    listed = [name for name in names if name in valued]
+    # Splitting the rows of a thousand flows takes longer than everything else on a page that draws six.
+    chosen = listed[:MAX_PANELS]
+    parts = [series.by_name(frame[frame["name"].isin(chosen)]) for frame in frames]
     panels = []
-    for name in names:
+    for name in chosen:
         lines = []
         for place, (arm, part) in enumerate(zip(arms, parts, strict=True)):
-            data = draw(part[name]) if name in part else None
+            data = draw(part[name], column) if name in part else None
             if data is not None and np.isfinite(data.y).any():
                 lines.append(
                     Line(
@@ -157,23 +188,29 @@ def _panels(
                 )
         if lines:
             panels.append((name, tuple(lines)))
-    return panels
+    return _Panels(tuple(panels), len(listed))
+
+
+def _valued(frame: pd.DataFrame, column: str) -> set[str]:
+    """Return the flows or queues with a value in a column; "no window" is none."""
+    rows = frame[column].notna() & (True if column != "cwnd_bytes" else frame[column] < NO_CWND)
+    return {str(name) for name in frame.loc[rows, "name"].unique()}
 
 
 def _figure(
     duration_s: float,
     words: tuple[str, str, str],
     caption: str,
-    panels: Sequence[tuple[str, tuple[Line, ...]]],
+    panels: _Panels,
     *,
     from_zero: bool = True,
 ) -> Figure | None:
-    if not panels:
+    shown = panels.drawn
+    if not shown:
         return None
     name, title, label = words
-    shown = panels[:MAX_PANELS]
-    hidden = f" Of {len(panels)} the first {len(shown)} are drawn." if len(panels) > len(shown) else ""
-    titled = len(panels) > 1 or name == "queue"
+    hidden = f" Of {panels.count} the first {len(shown)} are drawn." if panels.count > len(shown) else ""
+    titled = panels.count > 1 or name == "queue"
     return Figure(
         name,
         title,

@@ -156,7 +156,7 @@ def _together(changes: Sequence[tuple[Path, str, str]], every: Sequence[Path]) -
     for path, before, after in changes:
         if len(path) > 2:
             same.setdefault((path[0], path[2:], before, after), set()).add(path[1])
-    chosen = {path for path, _, _ in changes if path[-1] in _CHOICES}
+    chosen = {(path[-1], path[:-1]) for path, _, _ in changes if path[-1] in _CHOICES}
     made: dict[tuple[str, str, str, bool], None] = {}
     for path, before, after in changes:
         named = path
@@ -168,12 +168,16 @@ def _together(changes: Sequence[tuple[Path, str, str]], every: Sequence[Path]) -
     return [Change(*one) for one in made]
 
 
-def _follows(path: Path, chosen: set[Path], alone: bool) -> bool:
-    """Return whether a setting comes with a choice that differs: a control's parameter, or one of one kind only."""
-    for choice in chosen - {path}:
-        if choice[-1] == "cc" and path[: len(choice) + 1] == (*choice[:-1], "tcp", "cc_params"):
+def _follows(path: Path, chosen: set[tuple[str, Path]], alone: bool) -> bool:
+    """Return whether a setting comes with a choice that differs: a control's parameter, or one of one kind only.
+
+    Choices are given by their key and the table that they are in.
+    """
+    for length in range(len(path)):
+        table, rest = path[:length], path[length:]
+        if rest[:2] == ("tcp", "cc_params") and ("cc", table) in chosen:
             return True
-        if choice[-1] != "cc" and alone and path[: len(choice) - 1] == choice[:-1]:
+        if alone and rest != ("kind",) and ("kind", table) in chosen:
             return True
     return False
 

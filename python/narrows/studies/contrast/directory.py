@@ -40,8 +40,9 @@ def write(made: Contrast, directory: str | PathLike[str] | ownership.Claim) -> P
         As `narrows.ownership.staged` does.
     """
     with ownership.staged(directory) as folder:
-        page.write(made, folder)
-        (folder / stored.FILE).write_text(stored.dumps(figures.of(made)), encoding="utf-8")
+        drawn = figures.of(made)
+        page.write(made, drawn, folder)
+        (folder / stored.FILE).write_text(stored.dumps(drawn), encoding="utf-8")
         (folder / FILE).write_text(table.dumps(made), encoding="utf-8")
         for name, rows in ((METRICS, table.arrow(made)), (SETTINGS, table.settings(made))):
             text.write_csv(folder / name, rows.schema, [rows])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows.outcome.rows import WORDS
@@ -97,6 +98,7 @@ Key = tuple[str, str]
 """Kind and name of an object."""
 
 
+@cache
 def described(key: str) -> Measure:
     """Return the measure of a metric: title, unit and scale by its name.
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final
 from narrows import _core
 from narrows.outcome.conditions import table as conditions_table
 from narrows.report import charts, render, style, tables
-from narrows.studies.contrast import figures, shown, table, words
+from narrows.studies.contrast import shown, table, words
 from narrows.studies.contrast.metrics import ALL, KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from narrows.report.values import Figure
     from narrows.studies.comparison.comparison import Arm
     from narrows.studies.contrast.contrast import Contrast, Row
     from narrows.studies.contrast.differences import Difference
@@ -55,12 +56,14 @@ class Group:
     lines: tuple[Line, ...]
 
 
-def write(made: Contrast, out: Path) -> Path:
+def write(made: Contrast, drawn: Sequence[Figure], out: Path) -> Path:
     """Write the page, and ``figures/`` beside it as PNG and SVG.
 
     Parameters
     ----------
     made : Contrast
+    drawn : sequence of Figure
+        Its figures.
     out : pathlib.Path
         A directory, in which the page is named ``report.html``.
 
@@ -101,7 +104,7 @@ def write(made: Contrast, out: Path) -> Path:
         unlisted=len(every) - len(chief) - (len(rest) if len(rest) <= MOST_ROWS else 0),
         tests=made.tests,
         marked=made.beyond,
-        charts=charts.draw(figures.of(made), out / "figures"),
+        charts=charts.draw(drawn, out / "figures"),
         conditions=_conditions(made),
         definitions=tables.DEFINITIONS,
     )
