@@ -1,6 +1,6 @@
 /** Congestion controls of the user's in the worker: makes their objects, and calls their hooks for the engine. */
 
-import type { Call, Own } from "./types";
+import type { Call, Own, OwnParam, OwnRow } from "./types";
 
 /** Most calls that are kept for stepping. */
 export const MOST_CALLS = 20_000;
@@ -15,7 +15,7 @@ export interface Layout {
 type Values = Record<string, number | string | boolean | null>;
 type Hook = (...args: unknown[]) => void;
 type Instance = Record<string, Hook | undefined>;
-type Class = (new (params: Values) => Instance) & { title?: string; params?: Record<string, unknown> };
+type Class = (new (params: Values) => Instance) & { title?: unknown; params?: unknown };
 
 const PATH = [
   "now_s smss initial_window srtt_s min_rtt_s rto_s flightsize inflight snd_una snd_nxt path.delivered path.lost",
@@ -52,6 +52,52 @@ function shown(error: unknown, sources: Map<string, string>): Error & { shown: s
   return Object.assign(thrown, { shown: `${thrown.name}: ${thrown.message}${place}` });
 }
 
+/**
+ * Imports a user's module, and checks it as a Python class is checked.
+ * @throws Error if the text cannot be read, or does not export a class with `on_ack` and `on_congestion`.
+ */
+export async function imported(name: string, source: string, sources: Map<string, string>): Promise<Class> {
+  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  sources.set(url, name);
+  let exported: { default?: Class };
+  try {
+    exported = await import(/* @vite-ignore */ url);
+  } catch (error) {
+    throw new Error(`${name}: ${shown(error, sources).shown}`, { cause: error });
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+  const made = exported.default;
+  if (typeof made !== "function") {
+    throw new Error(`${name}: the text exports no class; allowed: export default class { ... }`);
+  }
+  for (const hook of ["on_ack", "on_congestion"]) {
+    if (typeof made.prototype?.[hook] !== "function") {
+      throw new Error(
+        `${name}: the class has no ${hook}; needed: on_ack(ack, path, win) and on_congestion(event, path, win)`,
+      );
+    }
+  }
+  return made;
+}
+
+/**
+ * What a class says of itself: `static title`, and `static params` with a default, or a default and its meaning.
+ * @throws Error if a default is neither a number nor a switch.
+ */
+export function described(name: string, made: Class): OwnRow {
+  const given = typeof made.params === "object" && made.params !== null ? Object.entries(made.params) : [];
+  const params = given.map(([key, entry]): OwnParam => {
+    const [value, doc] = Array.isArray(entry) ? entry : [entry, ""];
+    if (typeof value !== "boolean" && !(typeof value === "number" && Number.isFinite(value))) {
+      const text = JSON.stringify(value) ?? String(value);
+      throw new Error(`${name}: parameter ${key} has the default ${text}; allowed: a number, true or false`);
+    }
+    return { name: key, doc: typeof doc === "string" ? doc : "", value };
+  });
+  return { name, title: typeof made.title === "string" ? made.title : `${name} (JavaScript)`, params };
+}
+
 /** The classes and objects of a run. */
 export class Controls {
   private readonly objects: Instance[] = [];
@@ -85,39 +131,17 @@ export class Controls {
   ): Promise<Controls> {
     const classes = new Map<string, Class>();
     const sources = new Map<string, string>();
-    for (const { name, source } of own) {
-      const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-      sources.set(url, name);
-      let exported: { default?: Class };
-      try {
-        exported = await import(/* @vite-ignore */ url);
-      } catch (error) {
-        throw new Error(`${name}: ${shown(error, sources).shown}`);
-      } finally {
-        URL.revokeObjectURL(url);
-      }
-      const made = exported.default;
-      if (typeof made !== "function") {
-        throw new Error(`${name}: the text exports no class; allowed: export default class ${name} { ... }`);
-      }
-      for (const hook of ["on_ack", "on_congestion"]) {
-        if (typeof made.prototype?.[hook] !== "function") {
-          throw new Error(
-            `${name}: the class has no ${hook}; needed: on_ack(ack, path, win) and on_congestion(event, path, win)`,
-          );
-        }
-      }
-      classes.set(name, made);
-    }
+    for (const { name, source } of own) classes.set(name, await imported(name, source, sources));
     return new Controls(classes, sources, layout, keep, before);
   }
 
-  /** Makes an object for one end of a flow; returns its number. */
+  /** Makes an object for one end of a flow, with the class's defaults for parameters not given; returns its number. */
   make(name: string, params: Values): number {
     const made = this.classes.get(name);
     if (!made) throw new Error(`there is no class ${name}`);
     try {
-      this.objects.push(new made(params));
+      const defaults = described(name, made).params.map((one): [string, number | boolean] => [one.name, one.value]);
+      this.objects.push(new made({ ...Object.fromEntries(defaults), ...params }));
     } catch (error) {
       throw shown(error, this.sources);
     }

@@ -6,6 +6,7 @@ import * as estimate from "./estimate";
 import {
   type Arm,
   backend,
+  calls,
   failures,
   gates,
   own,
@@ -45,7 +46,7 @@ function request(arm: Arm): RunRequest {
     number: 0,
     packets: packets.peek(),
     own: own.peek(),
-    calls: own.peek().length > 0,
+    calls: calls.peek() && own.peek().length > 0,
   };
 }
 
@@ -132,7 +133,7 @@ export function watch(): () => void {
   const ends = (["a", "b"] as const).map((arm) =>
     effect(() => {
       const result = scenarios[arm].value;
-      const ready = backend.value !== null && packets.value !== undefined;
+      const ready = backend.value !== null && packets.value !== undefined && calls.value !== undefined;
       if (ready && result?.ok) untracked(() => ask(arm));
       if (result === null && arm === "b")
         untracked(() => {

@@ -59,6 +59,9 @@ export const problems = computed<Problem[]>(() => {
   return result && !result.ok ? result.problems : [];
 });
 
+/** Whether runs keep the calls of the user's controls, for stepping through them. */
+export const calls = signal(false);
+
 /** Whether runs log packets, for the animation and the time-sequence graph. */
 export const packets = signal(false);
 
