@@ -155,7 +155,7 @@ fn appended(toml: &str, key: &str, table: &str) -> Result<String, String> {
     Ok(document.to_string())
 }
 
-fn thrown(why: &String) -> JsError {
+fn thrown(why: &str) -> JsError {
     JsError::new(why)
 }
 

@@ -3,7 +3,7 @@
 //! A run is one call that returns when the run has ended. The page makes it in a Web Worker, hears of its progress
 //! through `narrowsHost.progress`, and stops it by ending the worker.
 
-#![allow(unsafe_code, reason = "the macros of wasm-bindgen expand to it")]
+#![allow(unsafe_code, clippy::disallowed_types, reason = "the macros of wasm-bindgen expand to unsafe code and Rc")]
 
 mod edit;
 mod files;
