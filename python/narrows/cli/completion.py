@@ -167,6 +167,23 @@ def results(incomplete: str) -> Words:
     return [(name.rstrip("/"), "results") for name in held] + [(name, "folder") for name in found if name not in held]
 
 
+def scenarios_and_results(incomplete: str) -> Words:
+    """Return what `scenarios` and `results` return.
+
+    Parameters
+    ----------
+    incomplete : str
+
+    Returns
+    -------
+    list of tuple
+    """
+    held = results(incomplete)
+    names = [name for name, what in held if what == "results"]
+    found = [(name, what) for name, what in scenarios(incomplete) if name.rstrip("/") not in names]
+    return found + [(name, what) for name, what in held if (name, what) not in found]
+
+
 def _catalogue(kind: str) -> Words:
     import json
 

@@ -104,6 +104,7 @@ VERBS: Final = (
         "export",
         "Write tables as CSV or LaTeX, figures as PDF, SVG, PNG or TikZ, and packets, from any directory of results.",
     ),
+    Verb("ui", "Serve the laboratory's page on this machine, with the native engine behind it, until Ctrl-C."),
     Verb(
         "list",
         "List the names that a scenario can use, with parameters and sources, or the bundled scenarios.",

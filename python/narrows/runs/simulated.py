@@ -5,6 +5,7 @@ A run is determined by scenario, seed, index and version. The number of simultan
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, overload
 
@@ -22,14 +23,14 @@ from narrows.runs import captures, estimate
 from narrows.runs.taken import taken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from os import PathLike
     from pathlib import Path
 
     from narrows.execution.job import Done, ProgressHook
     from narrows.runs.kept import Kept
 
-__all__ = ["Batch", "Run", "Task", "TaskJob", "make", "processors", "run", "run_all", "taken"]
+__all__ = ["Batch", "Run", "Task", "TaskJob", "engine_result", "make", "processors", "run", "run_all", "taken"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,13 +276,41 @@ def make(task: Task, gauge: _core.Progress) -> Run:
     narrows._core.Stopped
         If it was stopped through the gauge.
     """
+    with _told(task):
+        made = taken(task.scenario, task.seed, task.index, engine_result(task, gauge), gauge=gauge)
+        gauge.check()  # a run that was asked to stop is not a finished one, even if it ends before it notices
+    return made
+
+
+def engine_result(task: Task, gauge: _core.Progress) -> _core.Result:
+    """Make one run on the calling thread, and return what the engine yields: columns, before any metric is computed.
+
+    Parameters
+    ----------
+    task, gauge
+        As for `make`.
+
+    Returns
+    -------
+    narrows._core.Result
+
+    Raises
+    ------
+    InputError, RunError, narrows._core.Stopped
+        As `make` does.
+    """
     where = None if task.pcap_dir is None else str(task.pcap_dir)
     estimate.check_one(task.scenario)
-    try:
+    with _told(task):
         spill = (str(memory.spill_directory()), memory.budget())
-        result = _core.run(task.scenario.core, task.seed, task.index, gauge, where, own.timed(), spill)
-        made = taken(task.scenario, task.seed, task.index, result, gauge=gauge)
-        gauge.check()  # a run that was asked to stop is not a finished one, even if it ends before it notices
+        return _core.run(task.scenario.core, task.seed, task.index, gauge, where, own.timed(), spill)
+
+
+@contextmanager
+def _told(task: Task) -> Iterator[None]:
+    """Turn what the engine raises into errors that name the run."""
+    try:
+        yield
     except _core.Stopped:
         raise
     except _core.AlgorithmError as error:
@@ -291,6 +320,7 @@ def make(task: Task, gauge: _core.Progress) -> Run:
         message = f"{task.scenario.name}: run {task.index} with seed {task.seed} failed: out of memory"
         raise RunError(message) from error
     except OSError as error:
+        where = task.pcap_dir
         what = "a file cannot be written" if where is None else f"packets cannot be captured into {where}"
         message = f"{task.scenario.name}: {what}: {error.strerror or error}"
         raise RunError(message) from error
@@ -299,7 +329,6 @@ def make(task: Task, gauge: _core.Progress) -> Run:
             f"{task.scenario.name}: run {task.index} with seed {task.seed} failed: {str(error) or type(error).__name__}"
         )
         raise RunError(message) from error
-    return made
 
 
 def in_range(what: str, value: int, low: int, high: int) -> int:

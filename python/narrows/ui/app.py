@@ -1,0 +1,181 @@
+"""The ASGI application: the page's files, what was opened, files of results, and the page's connection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from starlette.applications import Starlette
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+
+from narrows import _core
+from narrows.base.errors import RunError
+from narrows.ui.access import Guard
+from narrows.ui.bench import Bench
+from narrows.ui.session import Session
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import ASGIApp
+    from starlette.websockets import WebSocket
+
+    from narrows.ui.listing import Listing
+    from narrows.ui.opened import Opened
+
+PAGE: Final = Path(__file__).resolve().parents[1] / "laboratory"
+"""The built page, which `npm run build` in `web` writes."""
+
+_MARK: Final = '<meta name="narrows-server" content="1">'
+"""Tells the page that a server is behind it."""
+
+_TYPES: Final = {".wasm": "application/wasm", ".js": "text/javascript", ".webmanifest": "application/manifest+json"}
+"""Types that this machine's list may lack."""
+
+_COMMON: Final = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+def check_page(directory: Path = PAGE) -> None:
+    """Check that the page has been built.
+
+    Parameters
+    ----------
+    directory : pathlib.Path
+
+    Raises
+    ------
+    RunError
+        If it has not.
+    """
+    if not (directory / "index.html").is_file():
+        message = (
+            f"{directory}: has no page of the laboratory; in a checkout, build it: `npm ci && npm run build` in web/ "
+            "(Node 22 or later)"
+        )
+        raise RunError(message)
+
+
+class Laboratory:
+    """The application.
+
+    Parameters
+    ----------
+    found : Opened
+        What the page shows first.
+    listing : Listing
+        Results that can be opened.
+    page : pathlib.Path
+        Directory of the built page.
+    """
+
+    def __init__(self, found: Opened, listing: Listing, page: Path = PAGE) -> None:
+        self._found = found
+        self._listing = listing
+        self._page = page
+        self._sessions: set[Session] = set()
+        if found.results is not None:
+            listing.add(found.results)
+
+    def app(self, key: str, port: int) -> ASGIApp:
+        """Return the application behind its guard.
+
+        Parameters
+        ----------
+        key : str
+            The token.
+        port : int
+
+        Returns
+        -------
+        ASGI application
+        """
+        routes = [
+            Route("/", self._index),
+            Route("/session.json", self._session),
+            Route("/results.json", self._results),
+            Route("/files/{number:int}", self._file),
+            Route("/result/{number:int}/{path:path}", self._result),
+            WebSocketRoute("/socket", self._socket),
+            Route("/{path:path}", self._asset),
+        ]
+        return Guard(Starlette(routes=[Mount(f"/{key}", routes=routes)]), key, port)
+
+    def stop(self) -> None:
+        """Stop the work of all connections, from any thread."""
+        for session in list(self._sessions):
+            session.stop()
+
+    def _index(self, request: Request) -> Response:
+        text = (self._page / "index.html").read_text(encoding="utf-8")
+        host = request.headers["host"]
+        policy = (
+            "default-src 'none'; script-src 'self' blob: 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+            f"img-src 'self' data: blob:; font-src 'self'; connect-src 'self' ws://{host}; worker-src 'self' blob:; "
+            "frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+        return HTMLResponse(
+            text.replace("<head>", f"<head>{_MARK}", 1), headers=_COMMON | {"Content-Security-Policy": policy}
+        )
+
+    def _session(self, _request: Request) -> Response:
+        told = {"version": _core.version(), "folder": self._listing.top.absolute().name}
+        return JSONResponse(told | {"opened": self._found.to_dict()}, headers=_COMMON)
+
+    def _results(self, _request: Request) -> Response:
+        entries, complete = self._listing.walk()
+        rows = [one.to_dict() | {"number": self._listing.number(one.name)} for one in entries]
+        return JSONResponse({"results": rows, "complete": complete}, headers=_COMMON)
+
+    def _file(self, request: Request) -> Response:
+        number, names = request.path_params["number"], self._found.files.names
+        if number >= len(names):
+            return _missing()
+        return _sent(self._found.files.path(names[number]), _COMMON)
+
+    def _result(self, request: Request) -> Response:
+        """Send a file of a directory of results: as of another origin, so that its scripts reach nothing here."""
+        one = self._listing.numbered(request.path_params["number"])
+        path = None if one is None else _inside(one.directory, request.path_params["path"])
+        if path is None:
+            return _missing()
+        here = f"http://{request.headers['host']}"
+        policy = (
+            f"sandbox allow-scripts allow-popups allow-downloads; default-src 'none'; script-src 'unsafe-inline'; "
+            f"style-src 'unsafe-inline'; img-src {here} data: blob:; font-src data:; frame-ancestors {here}"
+        )
+        return _sent(path, _COMMON | {"Content-Security-Policy": policy})
+
+    def _asset(self, request: Request) -> Response:
+        path = _inside(self._page, request.path_params["path"])
+        return _missing() if path is None else _sent(path, _COMMON)
+
+    async def _socket(self, socket: WebSocket) -> None:
+        session = Session(socket, Bench(self._found, self._listing))
+        self._sessions.add(session)
+        try:
+            await session.serve()
+        finally:
+            self._sessions.discard(session)
+
+
+def _inside(directory: Path, name: str) -> Path | None:
+    """Return a file below a directory; ``None`` for anything else, also behind links that lead out of it."""
+    top = directory.resolve()
+    try:
+        path = (top / name).resolve()
+        return path if path.is_file() and path.is_relative_to(top) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _sent(path: Path, headers: dict[str, str]) -> Response:
+    return FileResponse(path, media_type=_TYPES.get(path.suffix), headers=headers)
+
+
+def _missing() -> Response:
+    return PlainTextResponse("there is no such file\n", status_code=404)
