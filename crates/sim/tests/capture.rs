@@ -6,11 +6,15 @@
 mod common;
 
 use common::{PLAIN, path, scenario};
-use narrows_sim::{Options, RunError, run};
+use narrows_queue::Dropped;
+use narrows_sim::{Options, Packets, RunError, run};
+use narrows_units::Instant;
+use narrows_wifi::{Frame, Mpdu};
 use narrows_wire::{Dot11Repr, Ecn, Ip, MacAddr, Packet, RadiotapRepr, TcpFlags};
 use pcap_file::pcapng::{Block, PcapNgReader};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 /// A directory for one test, removed at the end.
 struct Scratch(PathBuf);
@@ -292,4 +296,74 @@ fn a_directory_that_cannot_be_written_is_an_error_with_its_path() {
     let missing = Path::new("/nonexistent/narrows");
     let error = run(&scenario, &Options { pcap_dir: Some(missing), ..Options::default() }).unwrap_err();
     assert!(matches!(&error, RunError::Capture(failure) if failure.path.starts_with(missing)), "{error}");
+}
+
+/// Packets of a run, as a watcher receives them.
+#[derive(Debug, Default)]
+struct Watcher(Mutex<Seen>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    departed: Vec<(usize, u128, Vec<u8>)>,
+    dropped: u64,
+    corrupted: u64,
+    frames: usize,
+    times: Vec<Instant>,
+}
+
+impl Packets for Watcher {
+    fn departed(&self, edge: usize, packet: &Packet, at: Instant) {
+        let mut seen = self.0.lock().unwrap();
+        let mut bytes = Vec::new();
+        packet.emit_into(&mut bytes);
+        seen.departed.push((edge, u128::from(at.as_nanos()), bytes));
+        seen.times.push(at);
+    }
+
+    fn dropped(&self, _edge: usize, _dropped: &Dropped, at: Instant) {
+        let mut seen = self.0.lock().unwrap();
+        seen.dropped += 1;
+        seen.times.push(at);
+    }
+
+    fn corrupted(&self, _edge: usize, _packet: &Packet, _at: Instant) {
+        self.0.lock().unwrap().corrupted += 1;
+    }
+
+    fn frame(&self, _channel: usize, _frame: &Frame, _mpdus: &[Mpdu]) {
+        self.0.lock().unwrap().frames += 1;
+    }
+}
+
+#[test]
+fn a_watcher_receives_the_packets_that_captures_have() {
+    let lossy = format!("{PLAIN}\nper = 0.01");
+    let text = path(&lossy, FLOWS).replace("20 s", "3 s");
+    let scenario = scenario(&text);
+    let dir = Scratch::new("watched");
+    let options = Options { seed: 1, ..Options::default() };
+    let captured = run(&scenario, &Options { pcap_dir: Some(&dir.0), ..options }).unwrap();
+    let watcher = Arc::new(Watcher::default());
+    let packets: Arc<dyn Packets> = watcher.clone();
+    let watched = run(&scenario, &Options { packets: Some(&packets), ..options }).unwrap();
+    assert_eq!(watched.digest(), captured.digest(), "watching changes nothing");
+    let seen = watcher.0.lock().unwrap();
+    for (link, file) in ["A-R1", "R1-R2", "R2-B"].iter().enumerate() {
+        let of_link = seen.departed.iter().filter(|(edge, _, _)| edge / 2 == link);
+        let found: Vec<_> = of_link.map(|(edge, at, bytes)| ((edge % 2) as u32, *at, bytes)).collect();
+        let written = read_as(&dir.0.join(format!("{file}.pcapng")), <[u8]>::to_vec);
+        assert_eq!(found.len(), written.len());
+        // A capture has the headers alone.
+        let same = |one: &(u32, u128, &Vec<u8>), two: &(u32, u128, Vec<u8>)| {
+            (one.0, one.1) == (two.0, two.1) && one.2.starts_with(&two.2)
+        };
+        assert!(!found.is_empty() && found.iter().zip(&written).all(|(one, two)| same(one, two)), "{file}");
+    }
+    let totals = &watched.samples.queue_totals;
+    let sum = |columns: [&Vec<u64>; 3]| columns.into_iter().flatten().sum::<u64>();
+    assert_eq!(seen.dropped, sum([&totals.dropped_overflow, &totals.dropped_early, &totals.dropped_forced]));
+    assert!(seen.corrupted > 0);
+    assert_eq!(seen.corrupted, totals.corrupted.iter().sum::<u64>());
+    assert!(seen.times.is_sorted());
+    assert_eq!(seen.frames, 0);
 }
