@@ -1,0 +1,153 @@
+/** What a link holds: the texts of both arms, controls of the user's, and settings of the view. */
+
+import { batch, type Signal, signal } from "@preact/signals";
+import type { Own, OwnParam } from "../engine/types";
+import { edited, hidden, own, packets, range, texts } from "../model/state";
+import { LinkFailure } from "./codec";
+
+/** Content of a link. */
+export interface Content {
+  a: string;
+  b: string | null;
+  own: Own[];
+  /** Settings of the view, by name. */
+  view: Record<string, unknown>;
+}
+
+/** Most controls in a link. */
+const MOST_OWN = 20;
+
+/** Controls of an opened link. They are shown, and take part in no run until the user allows them. */
+export const offered = signal<Own[]>([]);
+
+/** A setting of the view that links hold. */
+interface Setting {
+  /** The value as JSON; undefined if it is the default, which links leave out. */
+  get: () => unknown;
+  /** Takes a value of a link. Values of the wrong kind are ignored. */
+  put: (value: unknown) => void;
+}
+
+const settings = new Map<string, Setting>();
+
+/** Lets links hold a setting of the view. */
+export function remember(name: string, setting: Setting): void {
+  settings.set(name, setting);
+}
+
+/** Lets links hold a switch. */
+export function rememberSwitch(name: string, value: Signal<boolean>): void {
+  const initial = value.peek();
+  remember(name, {
+    get: () => (value.value === initial ? undefined : value.value),
+    put: (given) => {
+      if (typeof given === "boolean") value.value = given;
+    },
+  });
+}
+
+const finite = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
+
+remember("edited", {
+  get: () => (edited.value === "a" ? undefined : "b"),
+  put: (given) => {
+    edited.value = given === "b" ? "b" : "a";
+  },
+});
+rememberSwitch("packets", packets);
+remember("hidden", {
+  get: () => (hidden.value.size ? [...hidden.value] : undefined),
+  put: (given) => {
+    if (Array.isArray(given)) hidden.value = new Set(given.filter((one) => typeof one === "string"));
+  },
+});
+remember("range", {
+  get: () => range.value ?? undefined,
+  put: (given) => {
+    const [from, to] = Array.isArray(given) ? given : [];
+    if (finite(from) && finite(to) && from < to) range.value = [from, to];
+  },
+});
+
+/** The present content of the page. Reading it subscribes to all of it. */
+export function present(): Content {
+  const view: Record<string, unknown> = {};
+  for (const [name, { get }] of settings) {
+    const value = get();
+    if (value !== undefined) view[name] = value;
+  }
+  return { a: texts.a.value, b: texts.b.value, own: [...own.value, ...offered.value], view };
+}
+
+/** Content as text. */
+export function written({ a, b, own: controls, view }: Content): string {
+  return JSON.stringify({
+    a,
+    ...(b === null ? {} : { b }),
+    ...(controls.length ? { own: controls } : {}),
+    ...(Object.keys(view).length ? { view } : {}),
+  });
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function param(value: unknown): OwnParam | null {
+  if (!isRecord(value) || typeof value.name !== "string") return null;
+  const doc = typeof value.doc === "string" ? value.doc : "";
+  return finite(value.value) || typeof value.value === "boolean" ? { name: value.name, doc, value: value.value } : null;
+}
+
+function control(value: unknown): Own | null {
+  if (!isRecord(value) || typeof value.name !== "string" || typeof value.source !== "string") return null;
+  if (!/^[A-Za-z_][\w-]{0,63}$/.test(value.name)) return null;
+  const params = Array.isArray(value.params) ? value.params.map(param).filter((one) => one !== null) : [];
+  return {
+    name: value.name,
+    title: typeof value.title === "string" ? value.title : value.name,
+    params,
+    source: value.source,
+  };
+}
+
+/**
+ * Reads content, and takes from it only what it should have.
+ * @throws LinkFailure if it has no scenario.
+ */
+export function read(text: string): Content {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = null;
+  }
+  if (!isRecord(value) || typeof value.a !== "string") throw new LinkFailure("The link holds no scenario.");
+  const controls = Array.isArray(value.own) ? value.own.slice(0, MOST_OWN).map(control) : [];
+  return {
+    a: value.a,
+    b: typeof value.b === "string" ? value.b : null,
+    own: controls.filter((one) => one !== null),
+    view: isRecord(value.view) ? value.view : {},
+  };
+}
+
+/** Shows content in the page. Its controls wait for the user, but for those that the page has already. */
+export function show(content: Content): void {
+  batch(() => {
+    const known = new Set(own.peek().map((one) => JSON.stringify(one)));
+    offered.value = content.own.filter((one) => !known.has(JSON.stringify(one)));
+    texts.a.value = content.a;
+    texts.b.value = content.b;
+    edited.value = "a";
+    for (const [name, { put }] of settings) if (Object.hasOwn(content.view, name)) put(content.view[name]);
+  });
+}
+
+/** Takes the offered controls over: from now on runs use them. */
+export function accept(): void {
+  batch(() => {
+    const names = new Set(offered.peek().map(({ name }) => name));
+    own.value = [...own.peek().filter(({ name }) => !names.has(name)), ...offered.peek()];
+    offered.value = [];
+  });
+}

@@ -1,0 +1,71 @@
+/** Notices on the opened link: what is wrong with it, and controls that it brought. */
+
+import { accept, offered } from "./content";
+import { laboratory, trouble } from "./link";
+
+/** Whether the page is embedded in another one: `?embed=1` hides the controls. */
+export const embedded = typeof location !== "undefined" && new URLSearchParams(location.search).get("embed") === "1";
+
+/** A link to the whole laboratory with what an embedded page shows. */
+export function OpenWhole() {
+  return (
+    <a
+      href={laboratory().href}
+      target="_blank"
+      rel="noopener"
+      onClick={(event) => {
+        event.currentTarget.href = laboratory().href + location.hash;
+      }}
+    >
+      Open in the laboratory
+    </a>
+  );
+}
+
+/** Trouble with the link, and the question about its controls. */
+export function Notices() {
+  return (
+    <>
+      {trouble.value && (
+        <div class="notice" role="alert">
+          <p>{trouble.value}</p>
+          <button
+            type="button"
+            onClick={() => {
+              trouble.value = null;
+            }}
+          >
+            Close
+          </button>
+        </div>
+      )}
+      {offered.value.length > 0 && (
+        <div class="notice" role="alert">
+          <p>
+            {"The link brings a congestion control as JavaScript: "}
+            <strong>{offered.value.map(({ name }) => name).join(", ")}</strong>
+            {". It has not been run. Read it, and run it only if you trust it."}
+          </p>
+          {offered.value.map(({ name, source }) => (
+            <details key={name}>
+              <summary>{`Text of ${name}`}</summary>
+              {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reached by the keyboard */}
+              <pre tabIndex={0}>{source}</pre>
+            </details>
+          ))}
+          <button type="button" onClick={accept}>
+            Run this code
+          </button>
+          <button
+            type="button"
+            onClick={() => {
+              offered.value = [];
+            }}
+          >
+            Discard it
+          </button>
+        </div>
+      )}
+    </>
+  );
+}

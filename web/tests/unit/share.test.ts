@@ -1,0 +1,93 @@
+import { deflateRawSync } from "node:zlib";
+import { beforeEach, expect, test } from "vitest";
+import { own, texts } from "../../src/model/state";
+import { crc32, LinkFailure, pack, unpack } from "../../src/share/codec";
+import { accept, offered, present, read, show, written } from "../../src/share/content";
+import { snippet } from "../../src/share/share-panel";
+
+/** A fragment with a right checksum around any bytes. */
+function around(bytes: Uint8Array): string {
+  return `1.${crc32(bytes)}.${Buffer.from(bytes).toString("base64url")}`;
+}
+
+/** The message that a fragment fails with. */
+async function refused(fragment: string): Promise<string> {
+  try {
+    await unpack(fragment);
+  } catch (error) {
+    if (error instanceof LinkFailure) return error.message;
+    throw error;
+  }
+  throw new Error("it was read");
+}
+
+const CONTROL = { name: "mine", title: "Mine", params: [], source: "export default class {}" };
+
+beforeEach(() => {
+  texts.a.value = "";
+  texts.b.value = null;
+  own.value = [];
+  offered.value = [];
+});
+
+test("the checksum is CRC-32", () => {
+  expect(crc32(new TextEncoder().encode("123456789"))).toBe("cbf43926");
+});
+
+test("a text comes back as it went, in letters that addresses may have", async () => {
+  const text = `# größer ≥ 10 Mb/s\n${"rate".repeat(1000)}`;
+  const packed = await pack(text);
+  expect(packed).toMatch(/^1\.[\da-f]{8}\.[\w-]+$/);
+  expect(packed.length).toBeLessThan(text.length / 10);
+  expect(await unpack(packed)).toBe(text);
+});
+
+test("a link that is cut or changed anywhere is refused with what to do", async () => {
+  const packed = await pack("duration = '60 s'");
+  for (let length = 2; length < packed.length; length++) {
+    expect(await refused(packed.slice(0, length))).toContain("Copy the whole link");
+  }
+  expect(await refused(`${packed.slice(0, -2)}~~`)).toContain("Copy the whole link");
+});
+
+test("a link of another version names both versions", async () => {
+  expect(await refused("7.00000000.AAAA")).toContain("version 7 of the format; this page reads version 1");
+});
+
+test("a link that would fill the memory is refused", async () => {
+  expect(await refused(around(deflateRawSync(Buffer.alloc(200_000_000))))).toContain("more than 1 MB");
+  await expect(pack("x".repeat(1_000_001))).rejects.toThrow("too long for a link");
+});
+
+test("what is no compressed text is refused", async () => {
+  expect(await refused(around(new Uint8Array([255, 255, 255])))).toBe("The link holds no compressed text.");
+  expect(await refused(around(deflateRawSync(Buffer.from([255, 254]))))).toBe("The link holds no text.");
+});
+
+test("content keeps both texts and the user's controls", () => {
+  const content = { a: "one", b: "two", own: [CONTROL], view: { packets: true } };
+  expect(read(written(content))).toEqual(content);
+  expect(read('{"a": "one"}')).toEqual({ a: "one", b: null, own: [], view: {} });
+});
+
+test("what content should not have is left out, and content without a scenario refused", () => {
+  const hostile = { a: "x", b: 3, own: [{ name: "a b", source: "1" }, null, { ...CONTROL, source: 5 }], view: [1] };
+  expect(read(JSON.stringify(hostile))).toEqual({ a: "x", b: null, own: [], view: {} });
+  for (const text of ["", "null", "[]", "{}", '{"a": 1}']) expect(() => read(text)).toThrow("holds no scenario");
+});
+
+test("a control of a link waits until the user allows it, and stays in the link meanwhile", () => {
+  show({ a: "x", b: null, own: [CONTROL], view: { __proto__: null, edited: "b", range: [3, 1], hidden: 4 } });
+  expect(own.value).toEqual([]);
+  expect(present().own).toEqual([CONTROL]);
+  accept();
+  expect(own.value).toEqual([CONTROL]);
+  show({ a: "x", b: null, own: [CONTROL], view: {} });
+  expect(offered.value).toEqual([]);
+});
+
+test("the snippet escapes the title", () => {
+  const html = snippet(new URL("http://page/?x=1#1.a.b"), '"><script>alert(1)</script>');
+  expect(html).toContain('src="http://page/?x=1&amp;embed=1#1.a.b"');
+  expect(html).not.toContain("<script>");
+});
