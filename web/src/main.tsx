@@ -1,9 +1,17 @@
-/** The main page: the laboratory with a bundled scenario. */
+/** The main page: the laboratory with the scenario of the link, or the first bundled one. */
 
 import { render } from "preact";
 import { presets } from "./model/presets";
+import { follow, open } from "./share/link";
 import { App } from "./ui/app";
 import { start } from "./ui/start";
 
 const root = document.getElementById("app");
-if (root) void start(root, presets[0]?.toml ?? "", () => render(<App />, root));
+if (root) {
+  void open().then(() =>
+    start(root, presets[0]?.toml ?? "", () => {
+      render(<App />, root);
+      follow();
+    }),
+  );
+}

@@ -1,8 +1,12 @@
 /** The engine in the page's own thread: parses, resolves and changes scenarios at once. Runs are a backend's. */
 
-import { type Files, load, parse, provide, wasm } from "./module";
+import { type Files, load, parse, parseRaw, provide, wasm } from "./module";
 import type { Layout } from "./own";
 import type { OwnRow, ParseResult } from "./types";
+
+/** Why the engine cannot be loaded in a browser without WebAssembly. */
+const NO_WEBASSEMBLY =
+  "this browser has no WebAssembly, or has it switched off, and the engine needs it. Use Firefox 114, Chrome 111, Safari 16.4 or later, or the command line: narrows run SCENARIO";
 
 /** The loaded engine. */
 export class Engine {
@@ -16,7 +20,7 @@ export class Engine {
    * @throws Error if the browser has no WebAssembly, or the file cannot be fetched.
    */
   static async load(source: Response | Promise<Response> | BufferSource, files: Files): Promise<Engine> {
-    if (typeof WebAssembly === "undefined") throw new Error("this browser has no WebAssembly, which the engine needs");
+    if (typeof WebAssembly === "undefined") throw new Error(NO_WEBASSEMBLY);
     const given = await source;
     const bytes = given instanceof Response ? await given.arrayBuffer() : given;
     const module = await WebAssembly.compile(bytes);
@@ -31,6 +35,17 @@ export class Engine {
   /** Parses and resolves a text. */
   parse(toml: string, path: string, own: OwnRow[] = []): ParseResult {
     return parse(toml, path, own, this.files);
+  }
+
+  /** A text with every default shown, as `narrows show` prints it; null if it has problems. */
+  written(toml: string, path: string, own: OwnRow[] = []): string | null {
+    const parsed = parseRaw(toml, path, own, this.files);
+    if (!parsed.ok) return null;
+    try {
+      return parsed.scenario.to_toml();
+    } finally {
+      parsed.scenario.free();
+    }
   }
 
   /**

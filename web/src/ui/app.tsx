@@ -1,8 +1,10 @@
 /** The application: controls at the left, views at the right. */
 
 import { Controls } from "../controls/controls";
+import { RunBar } from "../controls/run-bar";
 import { Network } from "../net/network";
 import { OwnControl } from "../own/own-control";
+import { embedded, Notices, OpenWhole } from "../share/notices";
 import { Views } from "../views/views";
 import "./style.css";
 import "./app.css";
@@ -16,6 +18,7 @@ export function Laboratory() {
         <OwnControl />
       </div>
       <main>
+        <RunBar />
         <Network />
         <Views />
       </main>
@@ -23,7 +26,25 @@ export function Laboratory() {
   );
 }
 
+/** The page inside another one: what a scenario does, without the controls. */
+function Embedded() {
+  return (
+    <div class="app">
+      <Notices />
+      <main>
+        <RunBar />
+        <Network />
+        <Views />
+      </main>
+      <footer>
+        <OpenWhole />
+      </footer>
+    </div>
+  );
+}
+
 export function App() {
+  if (embedded) return <Embedded />;
   return (
     <div class="app">
       <header>
@@ -32,6 +53,7 @@ export function App() {
           <a href="lessons/index.html">Lessons</a>
         </nav>
       </header>
+      <Notices />
       <Laboratory />
     </div>
   );

@@ -1,0 +1,76 @@
+/** The state of runs: progress with a stop button, questions before long runs, and failures. */
+
+import { allow, ask, decline, stop } from "../model/runner";
+import { type Arm, failures, gates, progress, running, runs, stopped, texts } from "../model/state";
+
+/** A time in words that is as exact as an estimate. */
+export function about(seconds: number): string {
+  if (seconds < 90) return `about ${Math.max(1, Math.round(seconds / 5) * 5)} s`;
+  const minutes = seconds / 60;
+  if (minutes < 90) return `about ${Math.round(minutes)} minutes`;
+  const hours = minutes / 60;
+  return hours < 48 ? `about ${Math.round(hours)} hours` : `about ${Math.round(hours / 24)} days`;
+}
+
+function Question({ arm, seconds, name }: { arm: Arm; seconds: number; name: string }) {
+  return (
+    <div class="question" role="alert">
+      <p>
+        {`${name} takes ${about(seconds)} in this browser. The command line is faster: download the text, then `}
+        <code>narrows run scenario.toml</code>.
+      </p>
+      <button type="button" onClick={() => allow(arm)}>
+        Run
+      </button>
+      <button type="button" onClick={() => decline(arm)}>
+        Cancel
+      </button>
+    </div>
+  );
+}
+
+/** What the last run of an arm did, in numbers. */
+function done(arm: Arm): string | null {
+  const data = runs[arm].value;
+  if (!data) return null;
+  const time = data.took_ms < 1000 ? `${Math.round(data.took_ms)} ms` : `${(data.took_ms / 1000).toFixed(1)} s`;
+  return `${data.packets.toLocaleString("en")} packets in ${time}`;
+}
+
+/** One line on the runs of both arms, and what the user must decide. */
+export function RunBar() {
+  const arms: Arm[] = texts.b.value === null ? ["a"] : ["a", "b"];
+  const share = progress.value;
+  const name = (arm: Arm): string => (arms.length === 1 ? "This run" : `Scenario ${arm.toUpperCase()}`);
+  const numbers = arms.map((arm) =>
+    arms.length === 1 ? done(arm) : done(arm) && `${arm.toUpperCase()}: ${done(arm)}`,
+  );
+  return (
+    <section aria-label="State of the run" class="run-bar">
+      <div class="line">
+        <button type="button" aria-disabled={running.value === null} onClick={stop}>
+          Stop
+        </button>
+        <progress max={1} value={share ?? 0} aria-label="Progress of the run" class={share === null ? "idle" : ""} />
+        <span class="numbers">
+          {share === null ? numbers.filter(Boolean).join(". ") : `${Math.floor(100 * share)} %`}
+        </span>
+      </div>
+      {arms.map((arm) => {
+        const seconds = gates[arm].value;
+        if (seconds !== null) return <Question key={arm} arm={arm} seconds={seconds} name={name(arm)} />;
+        const failure = failures[arm].value;
+        if (!failure && !stopped[arm].value) return null;
+        const kept = runs[arm].value ? " The plots show the last complete run." : "";
+        return (
+          <div key={`${arm}-end`} class={failure ? "failure" : "question"} role="alert">
+            <p>{failure ? `${name(arm)} failed: ${failure}.${kept}` : `${name(arm)} was stopped.${kept}`}</p>
+            <button type="button" onClick={() => ask(arm)}>
+              Run again
+            </button>
+          </div>
+        );
+      })}
+    </section>
+  );
+}
