@@ -21,6 +21,10 @@ unexport PYTHONPATH PYTHONHOME
 TRIPLE := $(shell rustc -vV 2> /dev/null | sed -n 's/^host: //p')
 GUEST := python/narrows/guest/narrows-guest
 
+# The laboratory's page, built by Vite.
+PAGE := python/narrows/laboratory/index.html
+PAGE_SOURCES := $(shell find web -name node_modules -prune -o -type f -print) $(wildcard scenarios/*.toml scenarios/traces/*)
+
 # The documentation site: its assembled sources, and its pages.
 SITE := target/site
 
@@ -31,7 +35,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-setup: $(VENV)/.extension $(GUEST) ## install everything into .venv and build the engine (repeat at will: does only what is missing)
+setup: $(VENV)/.extension $(GUEST) $(PAGE) ## install everything into .venv and build the engine (repeat at will: does only what is missing)
 	$(SAY) 'Narrows is set up: $(BIN)/narrows --help'
 
 $(VENV)/.python:
@@ -52,6 +56,10 @@ $(VENV)/.extension: $(RUST_SOURCES) $(VENV)/.packages
 $(GUEST): $(RUST_SOURCES) tools/lockstep/lockstep.c $(VENV)/.python
 	$(SAY) 'Setup, besides: building the program of virtual machines (Rust, static)'
 	@.ci/guest '$(TRIPLE)' $(dir $@)
+
+$(PAGE): $(PAGE_SOURCES)
+	$(SAY) 'Setup, besides: building the page of the laboratory (npm packages: 300 MB the first time)'
+	@.ci/page
 
 demo: setup ## reproduce the ACNS paper: published figures beside measured ones, as a page in results/acns
 	$(SAY) 'Reproducing ACNS: every experiment with and without the scheme, over 20 seeds'
