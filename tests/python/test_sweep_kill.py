@@ -18,6 +18,7 @@ from narrows.base.errors import InputError
 from narrows.sweep import Sweep, execute, load
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from narrows.sweep import SweepResult
@@ -55,15 +56,26 @@ def there(out: Path) -> SweepResult | None:
     return None
 
 
+def stored(out: Path) -> Iterator[tuple[str, int]]:
+    """Names of the files with runs, and when they were written."""
+    for path in (out / "runs").glob("part-*.parquet"):
+        with suppress(OSError):
+            yield path.name, path.stat().st_mtime_ns
+
+
 def wait_for_more(process: subprocess.Popen[str], out: Path, before: int) -> None:
     """Wait until more runs are stored than before, or the sweep has ended."""
     deadline = time.monotonic() + 90
+    seen: set[tuple[str, int]] = set()
     while process.poll() is None and time.monotonic() < deadline:
-        parts = list((out / "runs").glob("part-*.parquet"))
-        made = there(out) if parts else None
+        time.sleep(0.02)
+        parts = set(stored(out))
+        if parts <= seen:  # reading the same again takes processor time from the sweep
+            continue
+        seen |= parts
+        made = there(out)
         if made is not None and len(made.table) and len(made.runs) > before:
             return
-        time.sleep(0.02)
 
 
 def undisturbed(file: Path) -> SweepResult:

@@ -52,7 +52,14 @@ class Transfers:
     """
 
     def __init__(self, table: pa.Table | None = None) -> None:
-        self._table = _empty() if table is None else table
+        self._given = table
+
+    @property
+    def _table(self) -> pa.Table:
+        """The table. An empty one is made when it is asked for: making it loads pyarrow, and pandas with it."""
+        if self._given is None:
+            self._given = _empty()
+        return self._given
 
     @classmethod
     def from_core(cls, table: CoreTable, workloads: Sequence[str], flows: Sequence[str], run: int = 0) -> Transfers:
@@ -71,13 +78,13 @@ class Transfers:
         -------
         Transfers
         """
+        if not any(data for _, _, _, data in table):
+            return cls()
         import numpy as np
         import pyarrow as pa
 
         raw = {name: np.frombuffer(data, dtype="<i8") for name, _, _, data in table}
         count = len(raw["number"])
-        if not count:
-            return cls()
         labels = np.array([*workloads, *flows], dtype=object)
         of_flow = raw["workload"] == _NONE
         index = np.where(of_flow, raw["flow"] + len(workloads), raw["workload"])
@@ -123,10 +130,12 @@ class Transfers:
         -------
         Transfers
         """
+        listed = [part._table for part in parts if len(part)]
+        if not listed:
+            return cls()
         import pyarrow as pa
 
-        listed = [part._table for part in parts if len(part)]
-        return cls(pa.concat_tables(listed)) if listed else cls()
+        return cls(pa.concat_tables(listed))
 
     @classmethod
     def from_parquet(cls, path: str | PathLike[str]) -> Transfers:
@@ -185,6 +194,8 @@ class Transfers:
         -------
         Transfers
         """
+        if not len(self):
+            return Transfers()
         import pyarrow.compute as pc
 
         return Transfers(self._table.filter(pc.equal(self._table["run"], run)))
@@ -272,7 +283,7 @@ class Transfers:
 
     def __len__(self) -> int:
         """Return the number of transfers."""
-        return int(self._table.num_rows)
+        return 0 if self._given is None else int(self._given.num_rows)
 
     def metrics(self, bounds: Sequence[int] = CLASSES) -> tuple[TransferMetrics, ...]:
         """Compute completion times and slow-downs by name and size class.
