@@ -19,10 +19,11 @@ MODULES = (
     "test_interrupts",
     "test_live",
     "test_packetdrill_live",
-    "test_papers_acns_live",
-    "test_papers_ngwa_live",
 )
-"""Beginnings of the names of modules whose tests make live runs, or hold a command to a time, without a fixture."""
+"""Beginnings of the names of modules whose tests make live runs, or hold a command to a time, without a fixture.
+
+In other modules such a test has the marker ``live``.
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -42,9 +43,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen: list[pytest.Item] = []
     left: list[pytest.Item] = []
     for item in items:
-        live = _is_live(item.path.name, getattr(item, "fixturenames", ()))
-        if live:
+        live = item.get_closest_marker("live") is not None
+        if not live and _is_live(item.path.name, getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.live)
+            live = True
         (left if wanted != "with" and live != (wanted == "only") else chosen).append(item)
     if left:
         config.hook.pytest_deselected(items=left)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PROMPT_S = 1.0
 """Within how many seconds a command ends after a signal."""
 
-SETTINGS = ["linux-vs-rfc", "--set", "duration=6 s", "--runs", "3", "--no-progress"]
+SETTINGS = ["linux-vs-rfc", "--set", "duration=3 s", "--runs", "3", "--no-progress"]
 
 
 @pytest.fixture(autouse=True)

@@ -26,7 +26,7 @@ NARROWS = [sys.executable, "-c", "from narrows.cli import main; main()"]
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 MARK = "NARROWS_TEST_KILL"
 KILLS = 20
-RUN_S = 4.0
+RUN_S = 2.0
 
 GONE_S = 1.0
 """How soon everything is gone on a machine that gives processes the time to end."""

@@ -405,6 +405,7 @@ def test_a_directory_with_something_else_is_refused_before_the_long_wait(live: S
     assert live.asked == []
 
 
+@pytest.mark.live
 @pytest.mark.skipif(os.geteuid() != 0, reason="skipped: live runs need root")
 def test_two_live_seconds_of_the_demonstration_have_freezes_and_no_drops() -> None:
     from narrows.studies.comparison.make import run_live

@@ -396,6 +396,7 @@ def test_the_headline_counts_both_worlds(written: Any) -> None:
     assert result.signed(-0.5) == "−0.50"
 
 
+@pytest.mark.live
 def test_on_a_real_kernel_the_window_is_lowered_and_nothing_is_lost() -> None:
     live = pytest.importorskip("narrows.runs.live")
     job = plan.jobs(plan.Lengths(table_s=2, table_warmup_s=0, check_s=2, check_warmup_s=0.5))[0]
