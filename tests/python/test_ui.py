@@ -151,7 +151,7 @@ def test_other_pages_and_other_names_of_this_machine_are_refused(start: Callable
 def test_the_page_is_marked_and_nothing_outside_it_is_sent(start: Callable[..., serve.Server]) -> None:
     server = start()
     _, body, headers = get(server, "")
-    assert b'<head><meta name="narrows-server"' in body
+    assert f'<head><meta name="narrows-server" content="{urlsplit(server.address).path}">'.encode() in body
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
     assert headers["referrer-policy"] == "no-referrer"
     status, body, headers = get(server, "assets/engine.wasm")

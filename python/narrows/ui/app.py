@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 PAGE: Final = Path(__file__).resolve().parents[1] / "laboratory"
 """The built page, which `npm run build` in `web` writes."""
 
-_MARK: Final = '<meta name="narrows-server" content="1">'
-"""Tells the page that a server is behind it."""
+_MARK: Final = '<meta name="narrows-server" content="{root}">'
+"""Tells a page that a server is behind it, and where."""
 
 _TYPES: Final = {".wasm": "application/wasm", ".js": "text/javascript", ".webmanifest": "application/manifest+json"}
 """Types that this machine's list may lack."""
@@ -78,6 +78,7 @@ class Laboratory:
         self._listing = listing
         self._page = page
         self._sessions: set[Session] = set()
+        self._root = "/"
         if found.results is not None:
             listing.add(found.results)
 
@@ -94,8 +95,8 @@ class Laboratory:
         -------
         ASGI application
         """
+        self._root = f"/{key}/"
         routes = [
-            Route("/", self._index),
             Route("/session.json", self._session),
             Route("/results.json", self._results),
             Route("/files/{number:int}", self._file),
@@ -110,8 +111,9 @@ class Laboratory:
         for session in list(self._sessions):
             session.stop()
 
-    def _index(self, request: Request) -> Response:
-        text = (self._page / "index.html").read_text(encoding="utf-8")
+    def _marked(self, request: Request, path: Path) -> Response:
+        """Send a page of the laboratory with its mark."""
+        text = path.read_text(encoding="utf-8")
         host = request.headers["host"]
         policy = (
             "default-src 'none'; script-src 'self' blob: 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -119,12 +121,16 @@ class Laboratory:
             "frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
         return HTMLResponse(
-            text.replace("<head>", f"<head>{_MARK}", 1), headers=_COMMON | {"Content-Security-Policy": policy}
+            text.replace("<head>", f"<head>{_MARK.format(root=self._root)}", 1),
+            headers=_COMMON | {"Content-Security-Policy": policy},
         )
 
     def _session(self, _request: Request) -> Response:
         told = {"version": _core.version(), "folder": self._listing.top.absolute().name}
-        return JSONResponse(told | {"opened": self._found.to_dict()}, headers=_COMMON)
+        shown, results = self._found.to_dict(), self._found.results
+        if shown is not None and results is not None:
+            shown["number"] = self._listing.number(results.name)
+        return JSONResponse(told | {"opened": shown}, headers=_COMMON)
 
     def _results(self, _request: Request) -> Response:
         entries, complete = self._listing.walk()
@@ -151,8 +157,10 @@ class Laboratory:
         return _sent(path, _COMMON | {"Content-Security-Policy": policy})
 
     def _asset(self, request: Request) -> Response:
-        path = _inside(self._page, request.path_params["path"])
-        return _missing() if path is None else _sent(path, _COMMON)
+        path = _inside(self._page, request.path_params["path"] or "index.html")
+        if path is None:
+            return _missing()
+        return self._marked(request, path) if path.suffix == ".html" else _sent(path, _COMMON)
 
     async def _socket(self, socket: WebSocket) -> None:
         session = Session(socket, Bench(self._found, self._listing))

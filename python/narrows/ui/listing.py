@@ -115,7 +115,8 @@ class Listing:
         named = [one for one in self._known.values() if not _is_below(one, self.top)]
         found: list[Entry] = []
         read = 0
-        for directory in _directories(self.top):
+        whole: set[Path] = set()
+        for directory in _directories(self.top, whole):
             read += 1
             if read > MOST_DIRECTORIES or len(found) >= MOST_RESULTS:
                 break
@@ -123,6 +124,8 @@ class Listing:
             if one is not None:
                 found.append(one)
                 self.add(one)
+                if one.kind != "page" and directory != self.top:
+                    whole.add(directory)
         complete = read <= MOST_DIRECTORIES and len(found) < MOST_RESULTS
         return [*named, *sorted(found, key=lambda one: one.name)], complete
 
@@ -178,13 +181,15 @@ def _is_below(one: Entry, top: Path) -> bool:
     return one.directory.absolute().is_relative_to(top.absolute())
 
 
-def _directories(top: Path) -> Iterator[Path]:
-    """Yield directories level by level; links are not followed, and hidden ones not read."""
+def _directories(top: Path, whole: set[Path]) -> Iterator[Path]:
+    """Yield directories level by level, except those below `whole`; links are not followed, hidden ones not read."""
     level = [top]
     for _ in range(DEEPEST + 1):
         below: list[Path] = []
         for directory in level:
             yield directory
+            if directory in whole:
+                continue
             try:
                 with os.scandir(directory) as inside:
                     below += sorted(

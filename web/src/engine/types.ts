@@ -203,6 +203,8 @@ export interface Backend {
    * @throws RunFailure
    */
   run(request: RunRequest, progress: (fraction: number) => void): Promise<RunData>;
+  /** Whether it has the results of a request, so that no run is needed. */
+  has?(request: RunRequest): boolean;
   /** Stops the run that is under way; its promise is rejected. */
   stop(): void;
   /** SHA-256 of the samples of the last run. */

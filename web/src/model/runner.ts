@@ -56,7 +56,8 @@ function take(): { arm: Arm; parsed: Parsed } | null {
     waiting.delete(arm);
     const result = scenarios[arm].peek();
     if (!result?.ok) continue;
-    const seconds = estimate.packets(result.scenario) / speed.of(kind());
+    const known = backend.peek()?.has?.(request(arm)) ?? false;
+    const seconds = known ? 0 : estimate.packets(result.scenario) / speed.of(kind());
     gates[arm].value = seconds > allowed[arm] * MARGIN ? seconds : null;
     if (gates[arm].peek() === null) return { arm, parsed: result.scenario };
   }

@@ -4,6 +4,7 @@ import { Controls } from "../controls/controls";
 import { RunBar } from "../controls/run-bar";
 import { Network } from "../net/network";
 import { OwnControl } from "../own/own-control";
+import { Remote, ResultPage } from "../remote/remote";
 import { embedded, Notices, OpenWhole } from "../share/notices";
 import { Views } from "../views/views";
 import "./style.css";
@@ -54,7 +55,9 @@ export function App() {
         </nav>
       </header>
       <Notices />
+      <Remote />
       <Laboratory />
+      <ResultPage />
     </div>
   );
 }

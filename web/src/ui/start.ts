@@ -6,19 +6,27 @@ import { WorkerBackend } from "../engine/worker-backend";
 import { traces } from "../model/presets";
 import { watch } from "../model/runner";
 import { backend, engine, texts } from "../model/state";
+import { connected } from "../remote/session";
 
 /**
- * Starts the engine.
+ * Starts the engine, and connects to the server behind the page if there is one.
  * @param root - Where the page is shown, or why it cannot be.
- * @param first - The scenario that is shown, unless there is one already.
+ * @param first - The scenario that is shown, or what gives it once the engine is there, unless there is one already.
  * @param show - Shows the page.
  */
-export async function start(root: HTMLElement, first: string, show: () => void): Promise<void> {
+export async function start(
+  root: HTMLElement,
+  first: string | (() => Promise<string>),
+  show: () => void,
+): Promise<void> {
   try {
     const loaded = await Engine.load(fetch(wasmUrl), await traces());
     engine.value = loaded;
-    backend.value = new WorkerBackend(loaded.module, loaded.files);
-    if (texts.a.peek() === "") texts.a.value = first;
+    backend.value = await connected(loaded, new WorkerBackend(loaded.module, loaded.files));
+    if (texts.a.peek() === "") {
+      const text = typeof first === "string" ? first : await first();
+      if (texts.a.peek() === "") texts.a.value = text;
+    }
     watch();
     show();
   } catch (error) {
