@@ -119,6 +119,7 @@ class Reader {
     private readonly log: PacketLog,
     private readonly edge: number,
     private readonly back: ReturnType<typeof direction>,
+    private readonly end: number,
     base: number,
   ) {
     this.sent = new Unwrapped(base);
@@ -146,11 +147,13 @@ class Reader {
     else if (log.ecn[row] === CE) this.marked.add(segment);
   }
 
-  /** An ACK on the last link to the sender: it arrives when it is sent and propagated. */
+  /** An ACK on the last link to the sender: it arrives when it is sent and propagated, unless the run ends first. */
   answer(row: number): void {
     const { log, back } = this;
     const wire = ((log.bytes[row] ?? 0) * 8) / (back?.rate_bps || Number.POSITIVE_INFINITY);
     const here = log.ack[row] ?? 0;
+    const arrival = (log.time_ns[row] ?? 0) / 1e9 + wire + (back?.delay_ns ?? 0) / 1e9;
+    if (arrival > this.end) return;
     const number = this.acked.of(here);
     while ((log.sack_row[this.block] ?? Number.POSITIVE_INFINITY) < row) this.block += 1;
     for (; log.sack_row[this.block] === row; this.block++) {
@@ -158,13 +161,13 @@ class Reader {
       this.sackFrom.push(number + (((log.sack_left[this.block] ?? 0) - here) | 0));
       this.sackTo.push(number + (((log.sack_right[this.block] ?? 0) - here) | 0));
     }
-    this.ackTime.push((log.time_ns[row] ?? 0) / 1e9 + wire + (back?.delay_ns ?? 0) / 1e9);
+    this.ackTime.push(arrival);
     this.ack.push(number);
   }
 }
 
 /** Reads the packets of a flow from the log. */
-export function sequence({ run, resolved, paths }: Side, flow: number): Sequence | null {
+export function sequence({ run, resolved, paths, duration }: Side, flow: number): Sequence | null {
   const { log } = run;
   if (!log) return null;
   const along = dataAlong(log, flow);
@@ -172,7 +175,7 @@ export function sequence({ run, resolved, paths }: Side, flow: number): Sequence
   const edge = edgeBetween(resolved, path[0] ?? -1, path[1] ?? -1);
   if (edge < 0) return null;
   const rows = rowsOf(log, flow);
-  const reader = new Reader(log, edge, direction(resolved, edge ^ 1), baseOf(log, rows, along));
+  const reader = new Reader(log, edge, direction(resolved, edge ^ 1), duration, baseOf(log, rows, along));
   for (const row of rows) {
     const what = log.what[row] ?? 0;
     if (what > CORRUPTED) continue;

@@ -1,8 +1,7 @@
 /** What the views show, as signals that follow the runs. */
 
 import { computed, effect, signal } from "@preact/signals";
-import type { Parsed } from "../engine/types";
-import { type Arm, hidden, range, runs, scenarios } from "../model/state";
+import { type Arm, hidden, ran, range, runs, wantPackets } from "../model/state";
 import type { Figure, Line } from "./figure";
 import { type Choice, figures as makeFigures, type Side } from "./figures";
 
@@ -18,17 +17,17 @@ export const sequenceOf = signal<string | null>(null);
 /** What queue lengths count. */
 export const unit = signal<Choice["unit"]>("packets");
 
-/** The last valid scenario of each arm: a text with errors leaves the last run in view. */
-const valid: Record<Arm, Parsed | null> = { a: null, b: null };
-
+/** A run with the scenario that it is of: the text may have changed since. */
 function side(arm: Arm): Side | null {
-  const run = runs[arm].value;
-  const result = scenarios[arm].peek();
-  if (result?.ok) valid[arm] = result.scenario;
-  const scenario = valid[arm];
+  const [run, scenario] = [runs[arm].value, ran[arm].value];
   if (!run || !scenario) return null;
   return { arm, run, resolved: scenario.resolved, paths: scenario.paths, duration: scenario.duration };
 }
+
+/** Whether the views ask for packet logs. */
+export const logging = signal(false);
+
+effect(() => (logging.value ? wantPackets() : undefined));
 
 /** The runs that are shown, A first. */
 export const sides = computed<Side[]>(() => [side("a"), side("b")].filter((one) => one !== null));

@@ -1,7 +1,7 @@
 /** The stretch of time that all plots show, as numbers, and what runs log for the plots. */
 
-import { packets, playhead, range } from "../model/state";
-import { duration, show, stretch } from "./shown";
+import { playhead, range } from "../model/state";
+import { duration, logging, show, stretch } from "./shown";
 
 const number = (value: number): number => Number(value.toPrecision(7));
 
@@ -50,9 +50,9 @@ export function Toolbar() {
       <label>
         <input
           type="checkbox"
-          checked={packets.value}
+          checked={logging.value}
           onChange={(event) => {
-            packets.value = event.currentTarget.checked;
+            logging.value = event.currentTarget.checked;
           }}
         />{" "}
         Log packets

@@ -1,7 +1,6 @@
 /** Plots of both arms on linked axes, with their tables. */
 
 import { useEffect, useState } from "preact/hooks";
-import { packets } from "../model/state";
 import { DataTable } from "./data-table";
 import type { Figure } from "./figure";
 import { figureGrid } from "./grid";
@@ -15,7 +14,7 @@ import { Results, Verdict } from "./results";
 import { sampleStates, sampleTime } from "./sampling";
 import { saveCsv, savePng, saveSvg } from "./save";
 import { sequenceFlows } from "./sequence";
-import { figures, off, order, picked, queues, sequenceOf, sides, unit } from "./shown";
+import { figures, logging, off, order, picked, queues, sequenceOf, sides, unit } from "./shown";
 import { Tables } from "./tables";
 import { Toolbar } from "./toolbar";
 import "uplot/dist/uPlot.min.css";
@@ -194,13 +193,13 @@ function Plots() {
           </button>
         </p>
       )}
-      {!packets.value && (
+      {sides.value[0]?.run.log === null && (
         <p class="hint">
           The time-sequence graph needs every packet.{" "}
           <button
             type="button"
             onClick={() => {
-              packets.value = true;
+              logging.value = true;
             }}
           >
             Log packets

@@ -1,29 +1,17 @@
-/** Chromium for tests: the one of this machine. */
+/** Pages in Chromium, for tests. */
 
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { delimiter, join } from "node:path";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { inject } from "vitest";
 
-const NAMES = ["chromium", "chromium-browser", "google-chrome"];
-
-/** Path of Chromium; undefined if there is none. Tests then skip: `describe.skipIf(!chromiumPath)`. */
-export const chromiumPath: string | undefined = (process.env.PATH ?? "")
-  .split(delimiter)
-  .flatMap((directory) => NAMES.map((name) => join(directory, name)))
-  .find((path) => existsSync(path));
+export { chromiumPath, started } from "./chromium";
 
 /** A page with the errors that it met. */
 export interface Opened {
   page: Page;
   /** Errors of scripts, and messages of the console that are errors. */
   errors: string[];
-}
-
-/** Starts the browser. */
-export function started(): Promise<Browser> {
-  return chromium.launch({ executablePath: chromiumPath ?? "chromium", args: ["--no-sandbox"] });
 }
 
 /** Opens an address below the served page. */
