@@ -66,17 +66,17 @@ export const calls = signal(false);
 export const packets = signal(false);
 
 let users = 0;
+let before = false;
 
-/** Asks for packet logs. Runs log packets until all who asked have called the returned function. */
+/** Asks for packet logs. When all who asked have called the returned function, runs log packets as they did before. */
 export function wantPackets(): () => void {
-  users++;
+  if (users++ === 0) before = packets.peek();
   packets.value = true;
   let wanted = true;
   return () => {
     if (!wanted) return;
     wanted = false;
-    users--;
-    packets.value = users > 0;
+    if (--users === 0) packets.value = before;
   };
 }
 

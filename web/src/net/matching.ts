@@ -8,6 +8,7 @@ export interface Pairs {
   arrive: Float64Array;
   next: Int32Array;
   again: Uint8Array;
+  lost: Uint8Array;
   /** By direction, the rows on earlier links of packets that wait in its queue when the log ends. */
   waiting: Map<number, number[]>;
 }
@@ -86,39 +87,58 @@ export function pairUp(log: PacketLog, scenario: Parsed, wires: Wire[]): Pairs {
       wires[log.edge[row] as number]?.from === wires[log.edge[other] as number]?.to,
   );
   const retransmitted = retransmissions(log);
+  const follow = (before: number, row: number): void => {
+    const time = log.time_ns[row] as number;
+    next[before] = row;
+    again[row] = again[before] as number;
+    const inexact = wires[log.edge[before] as number]?.approximate;
+    // The next link sends at once if it is idle, so its time is the better estimate where arrivals are approximate.
+    if (inexact || (arrive[before] as number) > time) arrive[before] = time;
+    const way = wayOf(before);
+    if (!known.has(way)) known.set(way, log.edge[row] as number);
+  };
   for (let row = 0; row < rows; row++) {
     const what = log.what[row] as number;
     const wire = wires[log.edge[row] as number];
     if (what > 1 || !wire) continue;
     const time = log.time_ns[row] as number;
     const before = pending.take(row, wire.from, log.identity[row] as number);
-    if (before >= 0) {
-      next[before] = row;
-      again[row] = again[before] as number;
-      const inexact = wires[log.edge[before] as number]?.approximate;
-      // The next link sends at once if it is idle, so its time is the better estimate where arrivals are approximate.
-      if (inexact || (arrive[before] as number) > time) arrive[before] = time;
-      const way = wayOf(before);
-      if (!known.has(way)) known.set(way, log.edge[row] as number);
-    } else if (retransmitted(row)) {
-      again[row] = 1;
-    }
+    if (before >= 0) follow(before, row);
+    else if (retransmitted(row)) again[row] = 1;
     if (what === 1) continue;
     const end = arrival(wire, time, log.bytes[row] as number);
     arrive[row] = lost[row] ? time + (end - time) / 2 : end;
     if (!lost[row] && !ends(row, wire.to)) pending.add(row, wire.to, log.identity[row] as number);
   }
+  return {
+    arrive,
+    next,
+    again,
+    lost,
+    waiting: stillWaiting(log, scenario, arrive, pending, (row) => known.get(wayOf(row))),
+  };
+}
+
+/** The packets that have arrived at a node and not left it when the log ends, by the direction that they wait for. */
+function stillWaiting(
+  log: PacketLog,
+  scenario: Parsed,
+  arrive: Float64Array,
+  pending: Pending,
+  edgeOf: (row: number) => number | undefined,
+): Map<number, number[]> {
+  const rows = log.time_ns.length;
   const waiting = new Map<number, number[]>();
   const last = rows > 0 ? (log.time_ns[rows - 1] as number) : 0;
   const end = log.left_out > 0 ? last : scenario.duration * 1e9;
   pending.each((row) => {
-    const edge = known.get(wayOf(row));
+    const edge = edgeOf(row);
     if (edge === undefined || (arrive[row] as number) > end) return;
     const list = waiting.get(edge) ?? [];
     list.push(row);
     waiting.set(edge, list);
   });
-  return { arrive, next, again, waiting };
+  return waiting;
 }
 
 /** Marks the rows of packets that were sent and then lost on the wire: a loss follows the start of its transmission. */

@@ -5,7 +5,7 @@
 
 import type { PacketLog, Parsed } from "../engine/types";
 import { pairUp } from "./matching";
-import { type Wire, wires } from "./wires";
+import { arrival, type Wire, wires } from "./wires";
 
 /** Values of the column `what`. */
 export const DEPARTED = 0;
@@ -44,6 +44,8 @@ export interface PacketIndex {
   next: Int32Array;
   /** 1 if the packet carries data that was sent before. */
   again: Uint8Array;
+  /** 1 if the packet was sent and lost on the wire. */
+  lost: Uint8Array;
   /** Time up to which the log reaches, ns: the end of the run unless packets were left out. */
   until: number;
 }
@@ -55,7 +57,8 @@ export function indexed(log: PacketLog, scenario: Parsed): PacketIndex {
   const pairs = pairUp(log, scenario, all);
   const edges = lists(log, all, pairs.arrive, pairs.next, pairs.waiting);
   const until = log.left_out > 0 && rows > 0 ? (log.time_ns[rows - 1] as number) : scenario.duration * 1e9;
-  return { log, wires: all, edges, arrive: pairs.arrive, next: pairs.next, again: pairs.again, until };
+  const { arrive, next, again, lost } = pairs;
+  return { log, wires: all, edges, arrive, next, again, lost, until };
 }
 
 /** Rows by direction, for one value of `what`. */
@@ -220,6 +223,13 @@ export function eachBetween(
 export function countUntil(index: PacketIndex, list: Uint32Array, at: number): number {
   const time = index.log.time_ns;
   return bisect(list.length, (i) => (time[list[i] as number] as number) > at);
+}
+
+/** When a packet that is sent on a direction arrives at its far end, or would, were it not lost, ns. */
+export function wholeWay(index: PacketIndex, edge: number, row: number): number {
+  const start = index.log.time_ns[row] as number;
+  const wire = index.wires[edge];
+  return wire ? arrival(wire, start, index.log.bytes[row] as number) : start;
 }
 
 /** The number of packets that a visitor sees. */

@@ -1,0 +1,123 @@
+/** The open animation: waits for a run with a packet log, and shows it with its controls. */
+
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { type Arm, failures, playhead, progress, ran, runs, texts, wantPackets } from "../model/state";
+import { Legend } from "./legend";
+import { bounded, moveTo, playing, readable, run, speed, step } from "./player";
+import { type Scene, sceneOf } from "./scene";
+import { Stage } from "./stage";
+import { Status } from "./status";
+import { reduced, Transport } from "./transport";
+
+/** Time for which a scene is kept while runs follow each other, ms: dragging a setting does not index each run. */
+const SETTLE_MS = 150;
+
+/** Shows the packets of a run. */
+export function Animation() {
+  const arm = useSignal<Arm>("a");
+  const scene = useSignal<Scene | null>(null);
+  useEffect(() => wantPackets(), []);
+  useSignalEffect(() => {
+    const data = runs[arm.value].value;
+    const scenario = ran[arm.value].value;
+    if (!data?.log || !scenario) return;
+    const prepare = (): void => {
+      const made = sceneOf(scenario, data);
+      if (!made) return;
+      const first = scene.peek() === null;
+      scene.value = made;
+      if (first) begin(made);
+    };
+    if (scene.peek() === null) prepare();
+    else {
+      const timer = setTimeout(prepare, SETTLE_MS);
+      return () => clearTimeout(timer);
+    }
+  });
+  useSignalEffect(() => {
+    const shown = scene.value;
+    if (shown && playing.value) return run(shown);
+  });
+  useEffect(
+    () => () => {
+      playing.value = false;
+    },
+    [],
+  );
+  const waits = useComputed(() => scene.value === null);
+  if (waits.value || !scene.value) return <Waiting arm={arm.value} />;
+  const shown = scene.value;
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset would put a frame and a legend around it
+    <div
+      class="network-animation"
+      role="group"
+      aria-label="Packets in motion"
+      onKeyDown={(event) => onKey(event, shown)}
+    >
+      {texts.b.value !== null && (
+        <label class="network-arm">
+          Scenario{" "}
+          <select
+            value={arm.value}
+            onChange={(event) => {
+              arm.value = event.currentTarget.value as Arm;
+            }}
+          >
+            <option value="a">A</option>
+            <option value="b">B</option>
+          </select>
+        </label>
+      )}
+      <Stage scene={shown} />
+      <Transport scene={shown} />
+      <Status scene={shown} />
+      <Legend scene={shown} />
+    </div>
+  );
+}
+
+/** Says that the run with the log is under way, or why there is none. */
+function Waiting({ arm }: { arm: Arm }) {
+  const failure = failures[arm].value;
+  if (failure) return <p role="alert">There are no packets to show: {failure}</p>;
+  const share = progress.value === null ? "" : ` (${Math.round(progress.value * 100)} %)`;
+  return <p>Running the scenario with a log of its packets{share}.</p>;
+}
+
+/** Begins where the first packet is sent, unless the plots have set a time. */
+function begin(scene: Scene): void {
+  speed.value = readable(scene);
+  if (playhead.peek() === 0) moveTo(scene, scene.index.log.time_ns[0] ?? 0);
+}
+
+/** Factor of speed between two presses of a key. */
+const FASTER = 10 ** 0.25;
+
+/** Keys work in the whole animation, but those that a control uses itself are left to it. */
+function onKey(event: KeyboardEvent, scene: Scene): void {
+  const target = event.target as HTMLElement;
+  const own = target.closest("input, select, textarea") !== null;
+  if (own || event.ctrlKey || event.altKey || event.metaKey) return;
+  const by = event.shiftKey ? "rtt" : "event";
+  const actions: Record<string, () => void> = {
+    ArrowRight: () => step(scene, by, 1),
+    ArrowLeft: () => step(scene, by, -1),
+    ArrowUp: () => {
+      speed.value = bounded(speed.peek() * FASTER);
+    },
+    ArrowDown: () => {
+      speed.value = bounded(speed.peek() / FASTER);
+    },
+  };
+  if (target.closest("button, summary, a") === null) {
+    actions[" "] = () => {
+      playing.value = !playing.peek() && !reduced();
+    };
+  }
+  const action = actions[event.key];
+  if (!action) return;
+  event.preventDefault();
+  action();
+}

@@ -1,0 +1,127 @@
+/** A run with what its animation needs, and what is to be seen at a time. */
+
+import type { Parsed, RunData } from "../engine/types";
+import { type Channel, channelsOf } from "./air";
+import { type Layout, laidOut, pathsOf } from "./layout";
+import { count, countUntil, eachOnWire, eachWaiting, indexed, type PacketIndex } from "./packet-index";
+import { Samples } from "./samples";
+
+/** What the animation of a run needs. */
+export interface Scene {
+  scenario: Parsed;
+  data: RunData;
+  index: PacketIndex;
+  channels: Channel[];
+  layout: Layout;
+  queues: Samples;
+  flows: Samples;
+  /** Round-trip time of the first path without queues, ns. */
+  baseRtt: number;
+}
+
+/** Prepares a run with its log; null if it has none. */
+export function sceneOf(scenario: Parsed, data: RunData): Scene | null {
+  if (!data.log) return null;
+  const index = indexed(data.log, scenario);
+  return {
+    scenario,
+    data,
+    index,
+    channels: channelsOf(data.log, scenario.resolved),
+    layout: laidOut(scenario),
+    queues: new Samples(data.tables.queues, "queue"),
+    flows: new Samples(data.tables.flows, "flow"),
+    baseRtt: baseRtt(scenario, index),
+  };
+}
+
+/** Twice the propagation delays of the first path's links; 10 ms if it has none. */
+function baseRtt(scenario: Parsed, index: PacketIndex): number {
+  const [path = []] = pathsOf(scenario);
+  let sum = 0;
+  path.forEach((node, position) => {
+    const wire = index.wires.find(({ from, to }) => from === node && to === path[position + 1]);
+    sum += 2 * (wire?.delay[0] ?? 0);
+  });
+  return sum > 0 ? sum : 10e6;
+}
+
+/** Latest RTT sample of the first flow that is sending, ns; the base RTT before the first. */
+export function rttAt(scene: Scene, at: number): number {
+  const flows = scene.scenario.size.flows;
+  for (let flow = 0; flow < flows; flow++) {
+    const rtt = scene.flows.at(flow, "rtt_ns", at);
+    if (rtt > 0) return rtt;
+  }
+  return scene.baseRtt;
+}
+
+/** What a direction or an 802.11 queue holds at a time. */
+export interface Counts {
+  /** Name of the queue, such as `r1->r2`. */
+  name: string;
+  /** Packets on the wire; null of an 802.11 queue. */
+  onWire: number | null;
+  /** Packets that wait; NaN if that is not known yet. */
+  waiting: number;
+  /** Whether `waiting` is the latest sample instead of the present number. */
+  sampled: boolean;
+  /** Drops at the queue, and losses on the wire, so far. */
+  dropped: number;
+  corrupted: number;
+}
+
+/** Counts of all queues at a time, ns. */
+export function countsAt(scene: Scene, at: number): Counts[] {
+  const { index, queues } = scene;
+  return scene.data.names.queues.map((name, queue) => {
+    const edge = index.edges[queue];
+    const sum = (columns: string[]): number =>
+      columns.reduce((all, column) => all + (queues.at(queue, column, at) || 0), 0);
+    if (!edge) {
+      return {
+        name,
+        onWire: null,
+        waiting: queues.at(queue, "packets", at),
+        sampled: true,
+        dropped: sum(["dropped_overflow", "dropped_early", "dropped_forced"]),
+        corrupted: sum(["corrupted"]),
+      };
+    }
+    return {
+      name,
+      onWire: count((visit) => eachOnWire(index, queue, at, visit)),
+      waiting: edge.source ? queues.at(queue, "packets", at) : count((visit) => eachWaiting(index, queue, at, visit)),
+      sampled: edge.source,
+      dropped: countUntil(index, edge.dropped, at),
+      corrupted: countUntil(index, edge.corrupted, at),
+    };
+  });
+}
+
+/** The packets that are on wires or wait, in all. */
+export function inView(counts: Counts[]): number {
+  return counts.reduce((sum, one) => sum + (one.onWire ?? 0) + (one.waiting || 0), 0);
+}
+
+/** The state of the network at a time in words: what holds packets, the most first. */
+export function inWords(counts: Counts[], seconds: number): string {
+  const busy = counts
+    .filter((one) => (one.onWire ?? 0) > 0 || one.waiting > 0)
+    .sort((a, b) => (b.onWire ?? 0) + (b.waiting || 0) - (a.onWire ?? 0) - (a.waiting || 0));
+  const parts = busy.slice(0, MOST_WORDS).map(({ name, onWire, waiting }) => {
+    const wire = onWire === null ? "" : `${onWire} on the link`;
+    const queue = waiting > 0 ? `${waiting} waiting` : "";
+    return `${name.replace("->", " to ")}: ${[wire, queue].filter(Boolean).join(", ")}`;
+  });
+  const rest = busy.length - parts.length;
+  if (rest > 0) parts.push(`${rest} other ${rest === 1 ? "direction has" : "directions have"} packets`);
+  const dropped = counts.reduce((sum, one) => sum + one.dropped, 0);
+  const corrupted = counts.reduce((sum, one) => sum + one.corrupted, 0);
+  const lost = corrupted > 0 ? `; lost on links so far: ${corrupted}` : "";
+  const where = parts.length > 0 ? parts.join("; ") : "no packets in the network";
+  return `At ${seconds.toFixed(6)} s: ${where}. Dropped so far: ${dropped}${lost}.`;
+}
+
+/** Most directions that the words name. */
+const MOST_WORDS = 5;

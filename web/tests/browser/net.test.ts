@@ -1,0 +1,106 @@
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chromiumPath, type Opened, opened, serious, started } from "./browser";
+
+describe.skipIf(!chromiumPath)("the animated network in Chromium (Debian package chromium)", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await started();
+  });
+  afterAll(() => browser?.close());
+
+  async function shown(options: BrowserContextOptions = {}): Promise<Opened> {
+    const made = await opened(browser, "", options);
+    await made.page.getByRole("button", { name: "Show packets" }).click();
+    await made.page.locator(".network-stage canvas").first().waitFor();
+    return made;
+  }
+
+  const seconds = async (page: Page): Promise<number> =>
+    Number.parseFloat((await page.locator(".network-time .network-number").textContent()) ?? "");
+
+  async function seek(page: Page, to: number): Promise<void> {
+    await page.getByRole("slider", { name: "Time", exact: true }).fill(String(to));
+  }
+
+  /** Different colours of the upper canvas. */
+  const colours = (page: Page): Promise<number> =>
+    page
+      .locator(".network-stage canvas")
+      .nth(1)
+      .evaluate((canvas: HTMLCanvasElement) => {
+        const { data } = canvas.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height) ?? { data: [] };
+        return new Set(new Uint32Array(Uint8ClampedArray.from(data).buffer)).size;
+      });
+
+  test("is closed at first, and has no canvas", async () => {
+    const { page } = await opened(browser);
+    await page.getByRole("button", { name: "Show packets" }).waitFor();
+    expect(await page.locator(".network-stage canvas").count()).toBe(0);
+    await page.context().close();
+  });
+
+  test("shows packets, says what it shows, and has no serious finding", async () => {
+    const { page, errors } = await shown();
+    await seek(page, 17.5);
+    await page.getByText("At 17.500000 s: r1 to r2: 17 on the link, 39 waiting").waitFor();
+    expect(await colours(page)).toBeGreaterThan(5);
+    await page.getByText("Links and queues as a table").click();
+    const row = page.getByRole("row", { name: "r1->r2" });
+    expect(await row.getByRole("cell").allTextContents()).toEqual(["17", "39", "148", "0"]);
+    expect(await serious(page)).toEqual([]);
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
+  test("plays, pauses and steps by keys", async () => {
+    const { page } = await shown();
+    await seek(page, 10);
+    await page.locator(".network-stage").focus();
+    await page.keyboard.press("ArrowRight");
+    const next = await seconds(page);
+    expect(next).toBeGreaterThan(10);
+    expect(next).toBeLessThan(10.01);
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowLeft");
+    expect(await seconds(page)).toBe(next);
+    await page.keyboard.press("Shift+ArrowRight");
+    expect((await seconds(page)) - next).toBeGreaterThan(0.04);
+    const before = await seconds(page);
+    await page.keyboard.press("Space");
+    await page.getByRole("button", { name: "Pause" }).waitFor();
+    await page.waitForFunction(
+      (from) => Number.parseFloat(document.querySelector(".network-time .network-number")?.textContent ?? "") > from,
+      before,
+    );
+    await page.keyboard.press("Space");
+    await page.getByRole("button", { name: "Play" }).waitFor();
+    const paused = await seconds(page);
+    await page.waitForTimeout(200);
+    expect(await seconds(page)).toBe(paused);
+    await page.keyboard.press("ArrowUp");
+    await page.getByText("0.036× real time").waitFor();
+    await page.context().close();
+  });
+
+  test("does not play where less motion is wanted, and steps", async () => {
+    const { page } = await shown({ reducedMotion: "reduce" });
+    expect(await page.getByRole("button", { name: "Play" }).isDisabled()).toBe(true);
+    await page.locator(".network-stage").focus();
+    const first = await seconds(page);
+    await page.keyboard.press("Space");
+    await page.waitForTimeout(200);
+    expect(await seconds(page)).toBe(first);
+    await page.keyboard.press("Shift+ArrowRight");
+    expect(await seconds(page)).toBeGreaterThan(first);
+    await page.context().close();
+  });
+
+  test("fits a narrow screen", async () => {
+    const { page } = await shown({ viewport: { width: 360, height: 740 } });
+    await seek(page, 17.5);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+    expect(await colours(page)).toBeGreaterThan(5);
+    await page.context().close();
+  });
+});
