@@ -25,16 +25,16 @@ export async function opened(browser: Browser, path = "", options: BrowserContex
   return { page, errors };
 }
 
-/** Serious and critical findings of axe-core: rule and markup. */
-export async function serious(page: Page): Promise<string[]> {
+/** Serious and critical findings of axe-core in the page, or in what a selector names: rule and markup. */
+export async function serious(page: Page, within = "html"): Promise<string[]> {
   const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
   await page.evaluate(axe);
-  return page.evaluate(async () => {
+  return page.evaluate(async (selector) => {
     // @ts-expect-error the library puts itself there
-    const result = await window.axe.run();
+    const result = await window.axe.run(selector);
     const bad = result.violations.filter((one: { impact: string }) => ["serious", "critical"].includes(one.impact));
     return bad.map(
       (one: { id: string; nodes: { html: string }[] }) => `${one.id}: ${one.nodes[0]?.html.slice(0, 200)}`,
     );
-  });
+  }, within);
 }

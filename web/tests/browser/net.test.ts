@@ -48,7 +48,7 @@ describe.skipIf(!chromiumPath)("the animated network in Chromium (Debian package
     await page.getByText("Links and queues as a table").click();
     const row = page.getByRole("row", { name: "r1->r2" });
     expect(await row.getByRole("cell").allTextContents()).toEqual(["17", "39", "148", "0"]);
-    expect(await serious(page)).toEqual([]);
+    expect(await serious(page, ".network")).toEqual([]);
     expect(errors).toEqual([]);
     await page.context().close();
   });
