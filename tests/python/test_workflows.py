@@ -132,6 +132,31 @@ def test_wheels_are_built_for_both_processors_and_each_is_installed() -> None:
     assert PYPROJECT["project"]["requires-python"].removeprefix(">=") in named
 
 
+def test_the_whole_wheel_is_held_to_the_glibc_of_its_tag() -> None:
+    steps = [step.get("run", "") for step in LOADED["wheels"]["jobs"]["wheel"]["steps"]]
+    (image,) = re.findall(r"manylinux_2_\d+", LOADED["wheels"]["jobs"]["wheel"]["container"])
+    (library,) = [i for i, run in enumerate(steps) if ".ci/lockstep python/narrows/guest" in run]
+    (build,) = [i for i, run in enumerate(steps) if f"maturin build --release --locked --compatibility {image} " in run]
+    (check,) = [i for i, run in enumerate(steps) if f"auditwheel repair --plat {image}_" in run]
+    assert library < build < check
+
+
+def test_the_library_for_qemu_needs_no_function_that_came_after_the_glibc_of_the_wheel(tmp_path: Path) -> None:
+    lacking = [tool for tool in ("cc", "nm") if shutil.which(tool) is None]
+    if lacking or sys.platform != "linux":
+        pytest.skip(f"{' and '.join(lacking) or 'Linux'} is missing, to build and read a library")
+    (floor,) = re.findall(r"manylinux_2_(\d+)", LOADED["wheels"]["jobs"]["wheel"]["container"])
+    subprocess.run([ROOT / ".ci" / "lockstep", tmp_path], cwd=ROOT, check=True)
+    shown = subprocess.run(
+        ["nm", "--dynamic", "--undefined-only", tmp_path / "lockstep.so"], capture_output=True, text=True, check=True
+    )
+    needed = dict(re.findall(r" U (\w+)@+GLIBC_2\.(\d+)", shown.stdout))
+    assert {"dlsym", "syscall"} <= set(needed)
+    # glibc 2.34 moved libdl and libpthread into libc, and gave their old functions a new version.
+    moved = {name for name in needed if name.startswith(("dl", "pthread_"))}
+    assert {name for name, minor in needed.items() if int(minor) > int(floor)} <= moved
+
+
 def test_scripts_of_the_workflows_name_what_there_is() -> None:
     text = "\n".join((*scripts(), *instructions()))
     targets = set(re.findall(r"(?m)^(\w+):.*## ", (ROOT / "Makefile").read_text("utf-8")))

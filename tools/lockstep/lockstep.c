@@ -43,6 +43,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -110,7 +111,7 @@ __attribute__((constructor)) static void begin(void)
 static void join(void)
 {
 	if (!member && count < (int)(sizeof(members) / sizeof(members[0])))
-		members[count++] = gettid();
+		members[count++] = (pid_t)syscall(SYS_gettid); /* gettid() came with glibc 2.30. */
 	member = 1;
 }
 
@@ -270,8 +271,11 @@ int pthread_mutex_lock(pthread_mutex_t *mutex)
 	return done;
 }
 
-/* Each thread has a count of its own, so that the processor's does not depend on the others. */
-int gettimeofday(struct timeval *restrict time, void *restrict zone)
+/* Defines gettimeofday, whose second argument has another type before glibc 2.31. Each thread has a count of its own, so that
+ * the processor's does not depend on the others. */
+int counted_time(struct timeval *restrict time, void *restrict zone) __asm__("gettimeofday");
+
+int counted_time(struct timeval *restrict time, void *restrict zone)
 {
 	static __thread long long calls;
 	long long now = FIRST_US + CALL_US * ++calls;
