@@ -6,6 +6,7 @@ import { WorkerBackend } from "../engine/worker-backend";
 import { traces } from "../model/presets";
 import { watch } from "../model/runner";
 import { backend, engine, texts } from "../model/state";
+import { keepOffline } from "../offline/register";
 import { connected } from "../remote/session";
 
 /**
@@ -29,6 +30,7 @@ export async function start(
     }
     watch();
     show();
+    keepOffline();
   } catch (error) {
     root.textContent = `The laboratory cannot start: ${error instanceof Error ? error.message : String(error)}`;
   }
