@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from narrows import ownership
 from narrows.base.errors import InputError, RunError
+from narrows.cli import app
 from narrows.ownership import MANIFEST, staging
 from narrows.store import results
 
@@ -497,8 +499,8 @@ def test_every_command_refuses_a_foreign_directory_and_a_link_before_it_runs(
     (tmp_path / "link").symlink_to("o")
     for command in commands:
         for where, why in (("o", "left unchanged"), ("link", "is a symbolic link")):
-            refused = narrows(*command, "-o", tmp_path / where)
-            assert (refused.returncode, refused.stdout) == (2, ""), command
+            refused = CliRunner().invoke(app, [*map(str, command), "-o", str(tmp_path / where)])
+            assert (refused.exit_code, refused.stdout) == (2, ""), command
             assert why in refused.stderr, command
         assert snapshot(tmp_path / "o") == snapshot(tmp_path / "o") | theirs
         assert {*snapshot(tmp_path / "o")} == {*theirs, "figures", "runs"}
