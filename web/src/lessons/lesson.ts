@@ -7,12 +7,14 @@
  * - `ratio`: goodput of `flow` over that of `to`.
  * - `jain`: Jain's index of the goodputs of `flows` (all without it).
  * - `cwnd`: of a flow, kB: its greatest or least over the stretch, or its value `at` a time.
- * - `total`: a column of the table `flow_totals`, `queue_totals` or `station_totals`; `_ns` becomes ms, `_bytes` kB.
- *   Without `of`, the sum over all rows.
+ * - `total`: a column of a table of totals; `_ns` becomes ms, `_bytes` kB. Without `of`, the sum over all rows. A
+ *   sub-queue is named after its queue: `r1->r2/l4s`.
+ * - `state`: the last value of a variable of a flow's congestion control up to a time, in the variable's unit.
  * - `rtt`: mean of the samples of a flow's table over the stretch, ms.
  * - `queue`: mean or greatest of the waiting packets over the stretch.
  * - `utilisation`: bits that left a queue for the link over the stretch, of the `rate` in Mb/s, %.
  * - `grows_until`: when a flow's cwnd falls for the first time after `after`, s.
+ * - `between`: time from that fall after `after[0]` to that after `after[1]`, s.
  * - `reaches`: when a flow's cwnd is `kB` or more for the first time after `after`, s.
  */
 export type Measure =
@@ -21,12 +23,17 @@ export type Measure =
   | { what: "jain"; flows?: string[]; over?: Stretch }
   | { what: "cwnd"; flow: string; take: "max" | "min"; over?: Stretch }
   | { what: "cwnd"; flow: string; at: number }
-  | { what: "total"; table: "flow_totals" | "queue_totals" | "station_totals"; column: string; of?: string }
+  | { what: "total"; table: TotalsTable; column: string; of?: string }
+  | { what: "state"; flow: string; variable: string; at: number }
   | { what: "rtt"; flow: string; over?: Stretch }
   | { what: "queue"; queue: string; take: "mean" | "max"; over?: Stretch }
   | { what: "utilisation"; queue: string; rate: number; over?: Stretch }
   | { what: "grows_until"; flow: string; after?: number }
+  | { what: "between"; flow: string; after: [number, number] }
   | { what: "reaches"; flow: string; kB: number; after?: number };
+
+/** Tables of totals that measures read. */
+export type TotalsTable = "flow_totals" | "queue_totals" | "station_totals" | "datagram_totals" | "subqueue_totals";
 
 /** From and to, s. */
 export type Stretch = [number, number];

@@ -1,7 +1,8 @@
 /** Reads the numbers that lessons name from a run. */
 
 import type { RunData, Table } from "../engine/types";
-import type { Measure, Stretch } from "./lesson";
+import { fromBits } from "../views/rows";
+import type { Measure, Stretch, TotalsTable } from "./lesson";
 
 const NONE = new Float64Array();
 
@@ -66,12 +67,44 @@ class Reader {
     return (column("delivered_bytes") * 8e3) / (column("stop_ns") - column("start_ns"));
   }
 
-  total(table: string, column: string, of?: string): number {
+  total(table: TotalsTable, column: string, of?: string): number {
     const values = this.run.tables[table]?.columns[column]?.values ?? NONE;
-    const kind = table.replace("_totals", "s") as "flows" | "queues" | "stations";
-    const value = of === undefined ? values.reduce((a, b) => a + b, 0) : values[this.run.names[kind].indexOf(of)];
+    const value = of === undefined ? values.reduce((a, b) => a + b, 0) : values[this.row(table, of)];
     const scale = column.endsWith("_ns") ? 1e6 : column.endsWith("_bytes") ? 1e3 : 1;
     return (value ?? Number.NaN) / scale;
+  }
+
+  /** The row of a table of totals that is about an object of this name; -1 if there is none. */
+  private row(table: TotalsTable, of: string): number {
+    const { names, tables } = this.run;
+    switch (table) {
+      case "flow_totals":
+        return names.flows.indexOf(of);
+      case "queue_totals":
+        return names.queues.indexOf(of);
+      case "station_totals":
+        return names.stations.indexOf(of);
+      case "datagram_totals":
+        return tables[table]?.columns.flow?.values.indexOf(names.flows.indexOf(of)) ?? -1;
+      case "subqueue_totals": {
+        const of_queue = ([queue, , label]: [number, number, string]): boolean =>
+          `${names.queues[queue]}/${label}` === of;
+        const [queue, subqueue] = names.subqueues.find(of_queue) ?? [-1, -1];
+        const columns = tables[table]?.columns;
+        const queues = columns?.queue?.values ?? NONE;
+        return queues.findIndex((one, row) => one === queue && columns?.subqueue?.values[row] === subqueue);
+      }
+    }
+  }
+
+  /** The last value of an algorithm's variable up to a time. */
+  state(of: string, variable: string, at: number): number {
+    const flow = this.run.names.flows.indexOf(of);
+    const series = this.run.series.findIndex(
+      (one) => one.owner === "flow" && one.index === flow && one.variable === variable,
+    );
+    const pairs = new Rows(this.run.tables.state, "series", series, [0, at]).of("value_bits");
+    return fromBits(pairs[pairs.length - 1]?.[1] ?? Number.NaN);
   }
 
   jain(names: string[], over?: Stretch): number {
@@ -108,6 +141,8 @@ export function measured(measure: Measure, run: RunData): number {
     }
     case "total":
       return reader.total(measure.table, measure.column, measure.of);
+    case "state":
+      return reader.state(measure.flow, measure.variable, measure.at);
     case "rtt":
       return mean(reader.flow(measure.flow, measure.over).of("rtt_ns")) / 1e6;
     case "queue": {
@@ -118,6 +153,12 @@ export function measured(measure: Measure, run: RunData): number {
       return (growth(reader.queue(measure.queue, measure.over).of("forwarded_bytes")) * 8 * 100) / measure.rate / 1e6;
     case "grows_until":
       return firstFall(reader.flow(measure.flow, [measure.after ?? 0, Number.POSITIVE_INFINITY]).of("cwnd_bytes"));
+    case "between": {
+      const [from, to] = measure.after.map((after) =>
+        measured({ what: "grows_until", flow: measure.flow, after }, run),
+      );
+      return (to ?? Number.NaN) - (from ?? Number.NaN);
+    }
     case "reaches": {
       const pairs = reader.flow(measure.flow, [measure.after ?? 0, Number.POSITIVE_INFINITY]).of("cwnd_bytes");
       return pairs.find(([, value]) => value >= measure.kB * 1e3)?.[0] ?? Number.NaN;

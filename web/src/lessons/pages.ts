@@ -17,9 +17,11 @@ function inline(text: string): string {
   return escaped(text).replace(/`([^`]+)`/g, "<code>$1</code>");
 }
 
-/** A number with its unit, as an answer shows it. The space does not break. */
-export function shown({ value, unit }: Pick<Check, "value" | "unit">): string {
-  return unit ? `${value}\u00a0${unit}` : String(value);
+/** A number with its unit, as an answer shows it: with the digits that its tolerance holds. The space does not break. */
+export function shown({ value, unit, tolerance }: Pick<Check, "value" | "unit" | "tolerance">): string {
+  const digits = tolerance > 0 ? Math.max(0, Math.ceil(-Math.log10(2 * tolerance))) : 0;
+  const text = value.toFixed(digits);
+  return unit ? `${text}\u00a0${unit}` : text;
 }
 
 /**

@@ -59,7 +59,7 @@ payload = "172 B"
   question:
     "How short can the queue be before the download loses more than a tenth of its goodput, and what does the call gain?",
   steps: [
-    "Set the queue to 1000, 250, 42, 21 and 5 packets. Note goodput and delay each time.",
+    "Set the queue to 1000, 250, 42, 21, 5 and 3 packets. Note goodput and delay each time.",
     "Watch the plot of the queue: where does it spend most of the time?",
     "Set the queue to 250 packets and add a second download. Which number changes?",
   ],
@@ -82,7 +82,7 @@ payload = "172 B"
   ],
   answer: [
     "With 250 packets the download gets {goodput} and half of all packets wait longer than {delay}; with 1000 packets it gets {goodputLong} and they wait {delayLong}. The longer queue adds delay and no goodput.",
-    "With 42 packets, one bandwidth-delay product, the goodput is {goodputShort} and the median wait {delayShort}. With 5 packets the goodput falls to {goodputTiny}: the queue runs empty after each loss.",
+    "With 42 packets, one bandwidth-delay product, the goodput is {goodputShort} and the median wait {delayShort}. With 5 packets the goodput falls to {goodputTiny}, with 3 packets to {goodputLeast}, more than a tenth less: the queue runs empty after each loss.",
     "No fixed length suits all: the right one depends on rate, round-trip time and number of flows. The next lesson controls the delay instead of the length.",
   ],
   checks: {
@@ -125,6 +125,13 @@ payload = "172 B"
       value: 33,
       unit: "ms",
       tolerance: 0.5,
+    },
+    goodputLeast: {
+      changes: { "topology.bottleneck.queue.limit": "3 packets" },
+      measure: { what: "goodput", flow: "download", over: [10, 30] },
+      value: 8.4,
+      unit: "Mb/s",
+      tolerance: 0.05,
     },
     goodputTiny: {
       changes: { "topology.bottleneck.queue.limit": "5 packets" },
