@@ -11,6 +11,7 @@ import type { Browser, Page } from "playwright-core";
 import { build } from "vite";
 import { chromiumPath, started } from "./browser/chromium";
 import { served } from "./browser/served";
+import { frames } from "./measure/frames";
 
 /** Moves of the slider that are measured. */
 const MOVES = 30;
@@ -228,7 +229,7 @@ export async function main(): Promise<void> {
     } finally {
       await browser.close();
     }
-    figures.push(...(await memory(address)));
+    figures.push(...(await memory(address)), ...(await frames(address)));
     const cores = cpus();
     console.log(`Chromium on ${cores.length} cores of ${cores[0]?.model ?? "this machine"}\n`);
     console.log("| figure | measured | wanted at most |\n|---|---|---|");

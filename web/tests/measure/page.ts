@@ -2,9 +2,10 @@
 
 import { presets } from "../../src/model/presets";
 import * as state from "../../src/model/state";
+import * as player from "../../src/net/player";
 import "../../src/main";
 
-const reached = { state, presets };
+const reached = { state, presets, player };
 
 declare global {
   interface Window {
