@@ -26,12 +26,13 @@ export function listed(directory: string): { version: string; paths: string[] } 
   return { version: hash.digest("hex").slice(0, 16), paths };
 }
 
-/** Adds the service worker to the build. */
+/** Adds the service worker to the build, and tells the page that it is there. */
 export function offline(root: string): Plugin {
   return {
     name: "offline",
     apply: "build",
     config: () => ({
+      define: { "import.meta.env.SERVICE_WORKER": "true" },
       build: {
         rollupOptions: {
           input: [resolve(root, `src/offline/${NAME}.ts`)],

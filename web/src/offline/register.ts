@@ -16,7 +16,7 @@ const FILE = "service-worker.js";
 export function keepOffline(): void {
   const { protocol, hostname } = location;
   const trusted = protocol === "https:" || (protocol === "http:" && LOCAL.has(hostname));
-  if (!import.meta.env.PROD || !trusted || served() || !("serviceWorker" in navigator)) return;
+  if (!import.meta.env.SERVICE_WORKER || !trusted || served() || !("serviceWorker" in navigator)) return;
   // Scripts are in a folder of the page's root. A variable keeps the bundler from taking the file for one of its own.
   const here = import.meta.url;
   navigator.serviceWorker.register(new URL(`../${FILE}`, here)).catch((error: unknown) => {
