@@ -123,6 +123,6 @@ export class Canvas {
 /** Texts of an axis that fit beside it: thousands and millions are shortened. */
 function short(places: number[]): string[] {
   const most = Math.max(...places.map(Math.abs));
-  const [factor, suffix] = most >= 1e7 ? [1e6, "M"] : most >= 1e5 ? [1e3, "k"] : [1, ""];
+  const [factor, suffix] = most >= 1e6 ? [1e6, "M"] : most >= 1e5 ? [1e3, "k"] : [1, ""];
   return scaled(places.map((place) => place / factor)).map((one, i) => (places[i] === 0 ? one : one + suffix));
 }

@@ -122,21 +122,29 @@ function flowFigures(sides: Side[], choice: Choice): Figure[] {
   });
 }
 
-function groups({ arm, run, resolved, duration, ...rest }: Side, measure: Measure): Line[] {
+/** The colour of a flow that is drawn beside groups: after theirs, in the order of choice. */
+export function pickedColour(side: Side, name: string, chosen: ReadonlySet<string>): string {
+  const groups = new Set(controls(side).map((one) => one ?? "UDP")).size;
+  return `--flow-${(groups + [...chosen].indexOf(name)) % 6}`;
+}
+
+function groups(side: Side, measure: Measure): Line[] {
+  const { arm, run, resolved, duration } = side;
   const interval = (resolved.sampling?.interval_ns ?? 0) / 1e9;
   const width = binWidth(duration, interval);
   const edges = Float64Array.from({ length: Math.floor(duration / width + 1e-9) + 1 }, (_, i) => i * width);
-  const names = controls({ arm, run, resolved, duration, ...rest }).map((one) => one ?? "UDP");
+  const names = controls(side).map((one) => one ?? "UDP");
   return groupLines(run, arm, names, measure, edges);
 }
 
-function flowLines({ arm, run }: Side, measure: Measure, only: ReadonlySet<string> | null): Line[] {
+function flowLines(side: Side, measure: Measure, only: ReadonlySet<string> | null): Line[] {
+  const { arm, run } = side;
   const flows = run.tables.flows;
   if (!flows) return [];
   return run.names.flows.flatMap((name, index): Line[] => {
     if (only && !only.has(name)) return [];
     if (!rowsBy(flows, "flow")[index]?.length) return [];
-    const common = { name, key: name, arm, colour: `--flow-${index % 6}` };
+    const common = { name, key: name, arm, colour: only ? pickedColour(side, name, only) : `--flow-${index % 6}` };
     const of = (column: string): Series => seriesOf(flows, "flow", index, column, measure.kind, measure.scale);
     const main = of(measure.column);
     if (measure.id === "throughput") return [line({ ...common, series: main, shape: "interval" })];
@@ -173,14 +181,17 @@ function states(made: Figure, sides: Side[], choice: Choice, grouped: boolean): 
 
 /** Losses of flows and marks of queues, counted in each sampling interval. */
 function lossFigures(sides: Side[], choice: Choice): Figure[] {
-  const lines = sides.flatMap(({ arm, run }): Line[] => {
+  const grouped = many(sides);
+  const lines = sides.flatMap((side): Line[] => {
+    const { arm, run } = side;
     const flows = run.tables.flows;
     if (!flows) return [];
     return run.names.flows.flatMap((name, index): Line[] => {
       const lost = seriesOf(flows, "flow", index, "lost_packets", "count");
-      if (many(sides) && !choice.picked.has(name)) return [];
+      if (grouped && !choice.picked.has(name)) return [];
       if (!some(lost, (value) => value > 0)) return [];
-      return [line({ name, key: name, arm, colour: `--flow-${index % 6}`, series: lost, shape: "stick" })];
+      const colour = grouped ? pickedColour(side, name, choice.picked) : `--flow-${index % 6}`;
+      return [line({ name, key: name, arm, colour, series: lost, shape: "stick" })];
     });
   });
   if (!lines.length) return [];

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { hidden } from "../model/state";
-import { controls, many } from "./figures";
+import { controls, many, pickedColour } from "./figures";
 import { groupKey } from "./groups";
 import { picked, sides, toggle } from "./shown";
 
@@ -106,6 +106,10 @@ export function Legend() {
   if (!flows.length) return null;
   const arms = sides.value.length > 1;
   const grouped = many(sides.value);
+  const [side] = sides.value;
+  const chosen = flows
+    .filter(({ key }) => picked.value.has(key))
+    .map((one) => ({ ...one, colour: side ? pickedColour(side, one.key, picked.value) : one.colour }));
   const remove = (key: string): void => {
     picked.value = new Set([...picked.peek()].filter((one) => one !== key));
   };
@@ -116,7 +120,7 @@ export function Legend() {
         {grouped ? (
           <>
             <Keys keys={groupKeys()} />
-            <Keys keys={flows.filter(({ key }) => picked.value.has(key))} onRemove={remove} />
+            <Keys keys={chosen} onRemove={remove} />
             <Picker names={flows.map(({ name }) => name).filter((name) => !picked.value.has(name))} />
           </>
         ) : (

@@ -75,7 +75,11 @@ export function paint(pen: Pen, figure: Figure, drawn: Drawn[], frame: Frame): v
       for (const { from, to, word } of lane.stretches) {
         if (to < frame.from || from > frame.to) continue;
         const [left, right] = [across(frame, Math.max(from, frame.from)), across(frame, Math.min(to, frame.to))];
-        pen.area([left, top, right, top, right, top + LANE, left, top + LANE], `--phase-${word % PHASES}`, 0.9);
+        pen.area(
+          [left, top, right, top, right, top + LANE, left, top + LANE],
+          phaseColour(figure.words[word] ?? "", word),
+          0.9,
+        );
       }
       pen.area(
         [frame.left, top, frame.left + 3, top, frame.left + 3, top + LANE, frame.left, top + LANE],
@@ -87,7 +91,25 @@ export function paint(pen: Pen, figure: Figure, drawn: Drawn[], frame: Frame): v
 }
 
 /** Colours of states in the style sheet. */
-export const PHASES = 6;
+const PHASES = 6;
+
+/** Colours of well-known states: alike for what is alike in different controls. */
+const KNOWN: Record<string, number> = {
+  "slow start": 0,
+  STARTUP: 0,
+  "congestion avoidance": 1,
+  PROBE_BW: 1,
+  recovery: 2,
+  cwr: 3,
+  DRAIN: 3,
+  PROBE_RTT: 4,
+  loss: 5,
+};
+
+/** The CSS variable of a state's colour. */
+export function phaseColour(word: string, index: number): string {
+  return `--phase-${KNOWN[word] ?? index % PHASES}`;
+}
 
 function paintBand(pen: Pen, line: Line, frame: Frame): void {
   const { series, band } = line;

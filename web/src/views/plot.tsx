@@ -5,6 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { cursor, hidden, playhead, range } from "../model/state";
 import { Canvas } from "./canvas";
 import { type Figure, firstFrom, length, timeAt } from "./figure";
+import { whenIdle } from "./idle";
 import { theme } from "./palette";
 import { entries } from "./readout";
 import { lower } from "./rows";
@@ -13,6 +14,9 @@ import { seconds } from "./words";
 
 /** Shortest drag that zooms, px. */
 const DRAG = 4;
+
+/** When a plot out of sight is drawn at the latest, ms after a change. */
+const LATEST_MS = 500;
 
 /** A plot of the figure with this identifier. */
 export function Plot({ id, label }: { id: string; label: string }) {
@@ -55,13 +59,29 @@ function mount(host: HTMLElement, id: string): () => void {
     strip.style.top = `${over.offsetTop + over.offsetHeight}px`;
   };
   let visible = true;
-  let stale = false;
+  // A plot out of sight is drawn when nothing else is to be done: those in sight come first.
+  let waiting: (() => void) | null = null;
+  const stopWaiting = (): void => {
+    waiting?.();
+    waiting = null;
+  };
+  const later = (): void => {
+    waiting ??= whenIdle(() => {
+      waiting = null;
+      const figure = figures.peek().find((one) => one.id === id);
+      if (figure) canvas.update(figure, off, stretch.peek());
+    }, LATEST_MS);
+  };
   const draw = (): void => {
     // Read first: a plot out of sight still hears of changes.
     const [figure, span] = [named(id), stretch.value];
     void [hidden.value, theme.value];
-    stale = !visible;
-    if (!figure || !visible) return;
+    if (!figure) return;
+    if (!visible) {
+      later();
+      return;
+    }
+    stopWaiting();
     canvas.update(figure, off, span);
     // For measurements; only the last one is kept.
     performance.clearMarks("narrows:drawn");
@@ -104,13 +124,14 @@ function mount(host: HTMLElement, id: string): () => void {
   const sights = new IntersectionObserver(
     ([entry]) => {
       visible = entry?.isIntersecting ?? true;
-      if (visible && stale) draw();
+      if (visible && waiting) draw();
     },
     { rootMargin: "200px" },
   );
   sights.observe(host);
   return () => {
     for (const end of ends) end();
+    stopWaiting();
     sizes.disconnect();
     sights.disconnect();
     canvas.destroy();

@@ -2,7 +2,7 @@
 
 import { cursor } from "../model/state";
 import { type Figure, shownAt } from "./figure";
-import { PHASES } from "./paint";
+import { phaseColour } from "./paint";
 import { off, sides } from "./shown";
 import { seconds, written } from "./words";
 
@@ -15,6 +15,7 @@ export interface Entry {
   value: string;
   colour: string;
   dashed: boolean;
+  thin: boolean;
 }
 
 /** What a figure shows at a time: all lines, or those with the largest values. */
@@ -25,6 +26,7 @@ export function entries(figure: Figure, time: number | null): Entry[] {
       name,
       colour,
       dashed: false,
+      thin: false,
       value: [...told].find(([what]) => what.startsWith(name))?.[1] ?? "",
     }));
   }
@@ -36,30 +38,35 @@ export function entries(figure: Figure, time: number | null): Entry[] {
   }
   return lines.map((one) => ({
     name: both ? `${one.name} (${one.arm.toUpperCase()})` : one.name,
-    value: time === null ? "" : `${written(values.get(one) ?? Number.NaN)} ${figure.unit}`,
+    value: time === null ? "" : told(values.get(one) ?? Number.NaN, figure.unit),
     colour: one.colour,
     dashed: one.dash.length > 0,
+    thin: one.width < 1,
   }));
 }
+
+const told = (value: number, unit: string): string => (Number.isNaN(value) ? "–" : `${written(value)} ${unit}`);
 
 /** The readout of a figure. */
 export function Readout({ figure }: { figure: Figure }) {
   const time = cursor.value;
   const listed = entries(figure, time);
   const left = figure.custom ? 0 : figure.lines.filter((one) => one.listed && !off(one)).length - listed.length;
-  const phase = (word: number): string => `--phase-${word % PHASES}`;
   return (
     <ul class="readout">
       {listed.map((one) => (
         <li key={one.name}>
-          <span class={one.dashed ? "swatch dashed" : "swatch"} style={{ color: `var(${one.colour})` }} />
+          <span
+            class={`swatch${one.dashed ? " dashed" : ""}${one.thin ? " thin" : ""}`}
+            style={{ color: `var(${one.colour})` }}
+          />
           {one.name} {one.value && <b>{one.value}</b>}
         </li>
       ))}
       {left > 0 && <li>{left} more</li>}
       {figure.words.map((word, index) => (
         <li key={word}>
-          <span class="swatch block" style={{ color: `var(${phase(index)})` }} />
+          <span class="swatch block" style={{ color: `var(${phaseColour(word, index)})` }} />
           {word}
         </li>
       ))}

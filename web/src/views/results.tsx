@@ -1,14 +1,36 @@
 /** The numbers of the runs: in sentences, and as a table with the differences of A and B. */
 
-import { computed } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { DataTable } from "./data-table";
 import { differences, differencesGrid, exactGrid } from "./differences";
+import type { Side } from "./figures";
+import { whenIdle } from "./idle";
 import { saveCsv } from "./save";
 import { sides } from "./shown";
 import { metrics } from "./totals";
 import { verdict } from "./verdict";
 
-const all = computed(() => sides.value.map((side) => ({ arm: side.arm.toUpperCase(), of: metrics(side) })));
+/** When the numbers follow the plots at the latest, ms. */
+const LATEST_MS = 250;
+
+/** The runs whose numbers are shown: while a slider is dragged, the plots come first. */
+const told = signal<Side[]>([]);
+
+let waiting = false;
+
+effect(() => {
+  const next = sides.value;
+  if (told.peek().length !== next.length) told.value = next;
+  else if (!waiting) {
+    waiting = true;
+    whenIdle(() => {
+      waiting = false;
+      told.value = sides.peek();
+    }, LATEST_MS);
+  }
+});
+
+const all = computed(() => told.value.map((side) => ({ arm: side.arm.toUpperCase(), of: metrics(side) })));
 
 /** Who got what, how full the queue was, what was lost and why. */
 export function Verdict() {

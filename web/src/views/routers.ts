@@ -25,7 +25,11 @@ export function routerFigures(sides: Side[]): Figure[] {
     .sort((a, b) => b.most - a.most || a.index - b.index)
     .slice(0, MOST)
     .sort((a, b) => a.index - b.index);
-  const commands = busy.flatMap(({ name }) => {
+  // A router that told all flows to go on as normal shows their number only.
+  const told = ({ index }: { index: number }): boolean =>
+    ["flows_freeze", "flows_fallback"].some((name) => peak(seriesOf(table, "router", index, name)) > 0);
+  const telling = busy.some(told) ? busy.filter(told) : busy.slice(0, 1);
+  const commands = telling.flatMap(({ name }) => {
     const lines = sides.flatMap((side) => commandLines(side, name));
     const note = "Flows in the router's table by the command that they would get now (ACNS).";
     return lines.length

@@ -1,7 +1,7 @@
 /** A figure as an SVG document: drawn from the data, with text as text. */
 
 import type { Figure, Line } from "./figure";
-import { laneRoom, PHASES, paint, prepared, range } from "./paint";
+import { laneRoom, paint, phaseColour, prepared, range } from "./paint";
 import { across, down, type Frame, type Palette, type Pen, SvgPen } from "./pen";
 import { entries } from "./readout";
 import { scaled, ticks } from "./words";
@@ -37,7 +37,7 @@ export function figureSvg(
 
 /** Names and colours, in as many rows as they need; returns where the last one ends. */
 function legend(pen: Pen, figure: Figure, width: number): number {
-  const states = figure.words.map((name, index) => ({ name, colour: `--phase-${index % PHASES}`, dashed: false }));
+  const states = figure.words.map((name, index) => ({ name, colour: phaseColour(name, index), dashed: false }));
   let [x, y] = [LEFT, 40];
   for (const { name, colour, dashed } of [...entries(figure, null), ...states]) {
     const room = 24 + name.length * LETTER;

@@ -3,6 +3,7 @@
 import type { Table } from "../engine/types";
 import { controls, type Side } from "./figures";
 import { activeNs, jainsIndex, meanMs, rateMbps, ratio, utilisation } from "./formulas";
+import { direction } from "./queues";
 
 /** Metrics of a flow; NaN is "no value". Names and definitions as in `narrows run --json`. */
 export interface FlowMetrics {
@@ -25,6 +26,8 @@ export interface FlowMetrics {
 /** Metrics of a queue and of the link behind it. */
 export interface QueueMetrics {
   name: string;
+  /** Whether it feeds a link; otherwise an 802.11 channel, which others share. */
+  wired: boolean;
   arrived_packets: number;
   forwarded_packets: number;
   dropped_packets: number;
@@ -85,9 +88,10 @@ function flowMetrics(name: string, cc: string | undefined, row: Row): FlowMetric
   };
 }
 
-function queueMetrics(name: string, row: Row): QueueMetrics {
+function queueMetrics(name: string, wired: boolean, row: Row): QueueMetrics {
   return {
     name,
+    wired,
     arrived_packets: row("arrived_packets"),
     forwarded_packets: row("forwarded_packets"),
     dropped_packets: row("dropped_overflow") + row("dropped_early") + row("dropped_forced"),
@@ -117,13 +121,15 @@ function stationMetrics(name: string, row: Row, duration: number): StationMetric
 
 /** Computes the metrics of a run. */
 export function metrics(side: Side): Metrics {
-  const { run, duration } = side;
+  const { run, resolved, duration } = side;
   const { flow_totals, queue_totals, station_totals } = run.tables;
   const cc = controls(side);
   const flows = run.names.flows.map((name, i) => flowMetrics(name, cc[i], rowOf(flow_totals, i)));
   return {
     flows,
-    queues: run.names.queues.map((name, i) => queueMetrics(name, rowOf(queue_totals, i))),
+    queues: run.names.queues.map((name, i) =>
+      queueMetrics(name, direction(resolved, i) !== null, rowOf(queue_totals, i)),
+    ),
     stations: run.names.stations.map((name, i) => stationMetrics(name, rowOf(station_totals, i), duration)),
     jain: jainsIndex(flows.filter((flow) => flow.cc !== null).map((flow) => flow.throughput_mbps)),
   };

@@ -47,7 +47,10 @@ export function mainQueue(queues: QueueMetrics[]): QueueMetrics | null {
 function fullest(queues: QueueMetrics[]): string {
   const queue = mainQueue(queues);
   if (!queue) return "";
-  const used = Number.isNaN(queue.utilisation) ? "" : `; its link was ${(100 * queue.utilisation).toFixed(1)} % used`;
+  const used =
+    !queue.wired || Number.isNaN(queue.utilisation)
+      ? ""
+      : `; its link was ${(100 * queue.utilisation).toFixed(1)} % used`;
   return (
     `The queue ${arrow(queue.name)} delayed packets by ${written(queue.delay_mean_ms)} ms on average, 95 % of them by at ` +
     `most ${written(queue.delay_p95_ms)} ms, with up to ${whole(queue.max_packets)} packets waiting${used}.`
