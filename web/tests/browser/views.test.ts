@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromiumPath, opened, serious, started } from "./browser";
@@ -31,7 +32,9 @@ describe.skipIf(!chromiumPath)("views in Chromium (Debian package chromium)", ()
   test("a drag zooms all plots, and a double click shows the whole run again", async () => {
     const { page } = await opened(browser);
     await drawn(page);
-    const box = await page.locator('[data-view="cwnd"] .u-over').boundingBox();
+    const over = page.locator('[data-view="cwnd"] .u-over');
+    await over.scrollIntoViewIfNeeded();
+    const box = await over.boundingBox();
     if (!box) throw new Error("the plot has no size");
     await page.mouse.move(box.x + box.width / 4, box.y + 40);
     await page.mouse.down();
@@ -65,13 +68,86 @@ describe.skipIf(!chromiumPath)("views in Chromium (Debian package chromium)", ()
   test("dragging in a plot's strip sets the playhead", async () => {
     const { page } = await opened(browser);
     await drawn(page);
-    const box = await page.locator('[data-view="throughput"] .strip').boundingBox();
+    const strip = page.locator('[data-view="throughput"] .strip');
+    await strip.scrollIntoViewIfNeeded();
+    const box = await strip.boundingBox();
     if (!box) throw new Error("the strip has no size");
     await page.mouse.move(box.x + box.width / 4, box.y + 10);
     await page.mouse.down();
     await page.mouse.move(box.x + box.width / 2, box.y + 10, { steps: 4 });
     await page.mouse.up();
     expect(await value(page, "Playhead s")).toBeCloseTo(30, 0);
+    await page.context().close();
+  });
+
+  test("states are sampled at the press of a button, and drawn with their words", async () => {
+    const { page, errors } = await opened(browser);
+    await drawn(page);
+    await page.getByRole("button", { name: "Sample states" }).click();
+    const readout = page.locator('[data-view="cwnd"] .readout');
+    await readout.getByText("slow start").waitFor();
+    expect(await readout.textContent()).toContain("congestion avoidance");
+    expect(await page.getByText("States are not sampled.").count()).toBe(0);
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
+  test("packets are logged when they are asked for, and the time-sequence graph tells the packet at the cursor", async () => {
+    const { page, errors } = await opened(browser);
+    await drawn(page);
+    await page.getByRole("button", { name: "Log packets" }).click();
+    const plot = page.locator('[data-view="sequence"] .plot');
+    await plot.waitFor();
+    await plot.focus();
+    await page.keyboard.press("Home");
+    expect(await plot.getAttribute("aria-valuetext")).toMatch(/segment 0 to 1/);
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
+  test("a flow that is switched off is in no plot and in no file", async () => {
+    const { page } = await opened(browser);
+    await drawn(page);
+    await page.locator(".legend").getByRole("button", { name: "second" }).click();
+    expect(await page.locator('[data-view="throughput"] .readout').textContent()).not.toContain("second");
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.locator('[data-view="throughput"]').getByRole("button", { name: "CSV" }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe("throughput.csv");
+    const text = readFileSync(await download.path(), "utf8");
+    expect(text.split("\n")[0]).toBe("Time (s),first (Mb/s)");
+    expect(text.trimEnd().split("\n").length).toBeGreaterThan(590);
+    await page.context().close();
+  });
+
+  test("pictures are SVG with text, and PNG at twice the size", async () => {
+    const { page } = await opened(browser);
+    await drawn(page);
+    const saved = async (name: string): Promise<Buffer> => {
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.locator('[data-view="cwnd"]').getByRole("button", { name }).click(),
+      ]);
+      return readFileSync(await download.path());
+    };
+    const svg = (await saved("SVG")).toString("utf8");
+    expect(svg).toContain("Congestion window</text>");
+    expect(svg).toContain('stroke="#0072b2"');
+    const png = await saved("PNG");
+    expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([1640, 680]);
+    await page.context().close();
+  });
+
+  test("the numbers behind a plot are in pages", async () => {
+    const { page } = await opened(browser);
+    await drawn(page);
+    const view = page.locator('[data-view="rtt"]');
+    await view.getByRole("button", { name: "Data" }).click();
+    const first = view.locator("tbody tr").first().locator("td").first();
+    expect(await first.textContent()).toBe("0.1");
+    await view.getByRole("button", { name: "Next" }).click();
+    expect(await first.textContent()).toBe("2.6");
     await page.context().close();
   });
 
