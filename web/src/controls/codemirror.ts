@@ -96,7 +96,7 @@ const signs = StateField.define<RangeSet<GutterMarker>>({
 });
 
 const colours = HighlightStyle.define([
-  { tag: tags.comment, color: "var(--faint)" },
+  { tag: tags.comment, color: "var(--muted)" },
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--ink)" },
   { tag: tags.string, color: "var(--good)" },
   { tag: [tags.number, tags.bool, tags.atom], color: "var(--bad)" },
@@ -109,7 +109,7 @@ const theme = EditorView.theme({
   ".cm-scroller": { fontFamily: "ui-monospace, monospace", lineHeight: "1.4", overflow: "auto" },
   ".cm-content": { caretColor: "var(--ink)" },
   ".cm-cursor": { borderLeftColor: "var(--ink)" },
-  ".cm-gutters": { backgroundColor: "var(--panel)", color: "var(--faint)", borderRight: "1px solid var(--rule)" },
+  ".cm-gutters": { backgroundColor: "var(--panel)", color: "var(--muted)", borderRight: "1px solid var(--rule)" },
   ".cm-activeLine": { backgroundColor: "color-mix(in srgb, var(--link) 7%, transparent)" },
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
     backgroundColor: "color-mix(in srgb, var(--link) 25%, transparent)",
@@ -154,7 +154,7 @@ export function edit(parent: HTMLElement, text: string, label: string, typed: (t
         locked.of([]),
         // Tab is left to the page, so that the keyboard gets out again.
         keymap.of([...defaultKeymap, ...historyKeymap]),
-        EditorView.contentAttributes.of({ "aria-label": label }),
+        EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
         EditorView.updateListener.of((update) => {
           const own = update.transactions.some((one) => one.docChanged && !one.annotation(fromPage));
           if (own) typed(update.state.doc.toString());
