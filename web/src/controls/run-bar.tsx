@@ -1,7 +1,24 @@
 /** The state of runs: progress with a stop button, questions before long runs, and failures. */
 
+import { useEffect, useState } from "preact/hooks";
 import { allow, ask, decline, stop } from "../model/runner";
 import { type Arm, failures, gates, progress, running, runs, stopped, texts } from "../model/state";
+
+/** Time after which a run's progress is shown, ms. Short runs show their result alone, so that nothing flickers. */
+const SHOWN_MS = 200;
+
+/** The share of a run that has taken a while; null otherwise. */
+function useProgress(): number | null {
+  const [slow, setSlow] = useState(false);
+  const arm = running.value;
+  useEffect(() => {
+    setSlow(false);
+    if (arm === null) return;
+    const timer = setTimeout(() => setSlow(true), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [arm]);
+  return slow && arm !== null ? (progress.value ?? 0) : null;
+}
 
 /** A time in words that is as exact as an estimate. */
 export function about(seconds: number): string {
@@ -40,7 +57,7 @@ function done(arm: Arm): string | null {
 /** One line on the runs of both arms, and what the user must decide. */
 export function RunBar() {
   const arms: Arm[] = texts.b.value === null ? ["a"] : ["a", "b"];
-  const share = progress.value;
+  const share = useProgress();
   const name = (arm: Arm): string => (arms.length === 1 ? "This run" : `Scenario ${arm.toUpperCase()}`);
   const numbers = arms.map((arm) =>
     arms.length === 1 ? done(arm) : done(arm) && `${arm.toUpperCase()}: ${done(arm)}`,
@@ -51,7 +68,7 @@ export function RunBar() {
         <button type="button" aria-disabled={running.value === null} onClick={stop}>
           Stop
         </button>
-        <progress max={1} value={share ?? 0} aria-label="Progress of the run" class={share === null ? "idle" : ""} />
+        {share !== null && <progress max={1} value={share} aria-label="Progress of the run" />}
         <span class="numbers">
           {share === null ? numbers.filter(Boolean).join(". ") : `${Math.floor(100 * share)} %`}
         </span>

@@ -13,17 +13,19 @@ import "./app.css";
 /** Controls and views of the scenario: the main page, and the part of a lesson that is tried. */
 export function Laboratory() {
   return (
-    <div class="laboratory">
-      <div>
-        <Controls />
-        <OwnControl />
+    <>
+      <RunBar />
+      <div class="laboratory">
+        <div>
+          <Controls />
+          <OwnControl />
+        </div>
+        <main>
+          <Network />
+          <Views />
+        </main>
       </div>
-      <main>
-        <RunBar />
-        <Network />
-        <Views />
-      </main>
-    </div>
+    </>
   );
 }
 
@@ -32,8 +34,8 @@ function Embedded() {
   return (
     <div class="app">
       <Notices />
+      <RunBar />
       <main>
-        <RunBar />
         <Network />
         <Views />
       </main>

@@ -15,6 +15,8 @@ const text = (page: Page): Promise<string> =>
 async function ready(browser: Browser, path = "", options = {}): Promise<Opened> {
   const made = await opened(browser, path, { viewport: { width: 1400, height: 2600 }, ...options });
   await made.page.waitForSelector(".cm-content");
+  // The editor draws only lines in view.
+  await made.page.addStyleTag({ content: ".controls .editor { max-height: none !important; }" });
   await made.page.waitForFunction(() => document.querySelector(".run-bar .numbers")?.textContent?.includes("packets"));
   return made;
 }
