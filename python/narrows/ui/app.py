@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -28,6 +31,8 @@ PAGE: Final = Path(__file__).resolve().parents[1] / "laboratory"
 
 _MARK: Final = '<meta name="narrows-server" content="{root}">'
 """Tells a page that a server is behind it, and where."""
+
+_SCRIPT: Final = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.DOTALL)
 
 _TYPES: Final = {".wasm": "application/wasm", ".js": "text/javascript", ".webmanifest": "application/manifest+json"}
 """Types that this machine's list may lack."""
@@ -115,8 +120,9 @@ class Laboratory:
         """Send a page of the laboratory with its mark."""
         text = path.read_text(encoding="utf-8")
         host = request.headers["host"]
+        own = " ".join(f"'sha256-{digest}'" for digest in _digests(text))
         policy = (
-            "default-src 'none'; script-src 'self' blob: 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+            f"default-src 'none'; script-src 'self' blob: 'wasm-unsafe-eval' {own}; style-src 'self' 'unsafe-inline'; "
             f"img-src 'self' data: blob:; font-src 'self'; connect-src 'self' ws://{host}; worker-src 'self' blob:; "
             "frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
@@ -169,6 +175,11 @@ class Laboratory:
             await session.serve()
         finally:
             self._sessions.discard(session)
+
+
+def _digests(page: str) -> list[str]:
+    """Return the digests of the scripts within a page, by which its policy allows them and no others."""
+    return [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in _SCRIPT.findall(page)]
 
 
 def _inside(directory: Path, name: str) -> Path | None:

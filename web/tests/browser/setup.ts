@@ -11,6 +11,8 @@ declare module "vitest" {
   interface ProvidedContext {
     /** Address of the served page, ending in a slash. */
     address: string;
+    /** Directory of the built page. */
+    directory: string;
   }
 }
 
@@ -22,6 +24,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
     logLevel: "error",
   });
   const server = await served(directory);
+  project.provide("directory", directory);
   project.provide("address", server.address);
   return () => {
     server.close();
