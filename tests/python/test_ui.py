@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import http.client
 import json
+import re
 import socket
 import struct
 import subprocess
@@ -42,6 +45,10 @@ NARROWS: Final = [sys.executable, "-c", "import sys; sys.argv[0] = 'narrows'; fr
 PATIENCE_S: Final = 60.0
 """Longest wait for something that should take a second, since the machine may be busy."""
 
+PAGE: Final = (
+    "<!doctype html><html><head><title>x</title><script>\nlet a;</script><script src='b.js'></script></head></html>"
+)
+
 LONG: Final = 'duration = "100000 s"'
 """A duration whose run takes minutes."""
 
@@ -51,7 +58,7 @@ def page(tmp_path: Path) -> Path:
     """Return a directory with a page that stands for the built one."""
     folder = tmp_path / "page"
     (folder / "assets").mkdir(parents=True)
-    (folder / "index.html").write_text("<!doctype html><html><head><title>x</title></head></html>", encoding="utf-8")
+    (folder / "index.html").write_text(PAGE, encoding="utf-8")
     (folder / "assets" / "engine.wasm").write_bytes(b"\0asm")
     (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
     return folder
@@ -152,7 +159,10 @@ def test_the_page_is_marked_and_nothing_outside_it_is_sent(start: Callable[..., 
     server = start()
     _, body, headers = get(server, "")
     assert f'<head><meta name="narrows-server" content="{urlsplit(server.address).path}">'.encode() in body
-    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    policy = headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in policy
+    digest = base64.b64encode(hashlib.sha256(b"\nlet a;").digest()).decode()
+    assert re.search(r"script-src ([^;]*)", policy)[1] == f"'self' blob: 'wasm-unsafe-eval' 'sha256-{digest}'"  # type: ignore[index]
     assert headers["referrer-policy"] == "no-referrer"
     status, body, headers = get(server, "assets/engine.wasm")
     assert (status, body, headers["content-type"]) == (200, b"\0asm", "application/wasm")
