@@ -109,9 +109,11 @@ function flowFigures(sides: Side[], choice: Choice): Figure[] {
   const grouped = many(sides);
   return MEASURES.flatMap((measure) => {
     const made = figure({ ...measure });
+    // With many lines the readout has no room for ssthresh and latest samples; the note says what they look like.
+    const listed = sides.length === 1 && !grouped && (sides[0]?.run.names.flows.length ?? 0) <= MOST_LANES;
     for (const side of sides) {
       if (grouped) made.lines.push(...groups(side, measure));
-      made.lines.push(...flowLines(side, measure, grouped ? choice.picked : null));
+      made.lines.push(...flowLines(side, measure, grouped ? choice.picked : null, listed));
     }
     if (!made.lines.length) return [];
     if (grouped) {
@@ -128,7 +130,19 @@ export function pickedColour(side: Side, name: string, chosen: ReadonlySet<strin
   return `--flow-${(groups + [...chosen].indexOf(name)) % 6}`;
 }
 
+/** Groups of runs, by arm and measure: other choices do not change them. */
+const grouped = new WeakMap<RunData, Map<string, Line[]>>();
+
 function groups(side: Side, measure: Measure): Line[] {
+  const known = grouped.get(side.run) ?? new Map<string, Line[]>();
+  grouped.set(side.run, known);
+  const key = `${side.arm} ${measure.id}`;
+  const made = known.get(key) ?? grouping(side, measure);
+  known.set(key, made);
+  return made;
+}
+
+function grouping(side: Side, measure: Measure): Line[] {
   const { arm, run, resolved, duration } = side;
   const interval = (resolved.sampling?.interval_ns ?? 0) / 1e9;
   const width = binWidth(duration, interval);
@@ -137,7 +151,7 @@ function groups(side: Side, measure: Measure): Line[] {
   return groupLines(run, arm, names, measure, edges);
 }
 
-function flowLines(side: Side, measure: Measure, only: ReadonlySet<string> | null): Line[] {
+function flowLines(side: Side, measure: Measure, only: ReadonlySet<string> | null, listed: boolean): Line[] {
   const { arm, run } = side;
   const flows = run.tables.flows;
   if (!flows) return [];
@@ -159,10 +173,11 @@ function flowLines(side: Side, measure: Measure, only: ReadonlySet<string> | nul
         dash: dashed,
         width: 1,
         opacity: 0.75,
+        listed,
       });
       return [ssthresh, line({ ...common, series: main, shape: "hold" })];
     }
-    const latest = { ...common, name: `${name} latest`, series: of("rtt_ns"), width: 0.75, opacity: 0.55 };
+    const latest = { ...common, name: `${name} latest`, series: of("rtt_ns"), width: 0.75, opacity: 0.55, listed };
     return [line(latest), line({ ...common, series: main, width: 1.75 })];
   });
 }
@@ -181,16 +196,16 @@ function states(made: Figure, sides: Side[], choice: Choice, grouped: boolean): 
 
 /** Losses of flows and marks of queues, counted in each sampling interval. */
 function lossFigures(sides: Side[], choice: Choice): Figure[] {
-  const grouped = many(sides);
+  const apart = many(sides);
   const lines = sides.flatMap((side): Line[] => {
     const { arm, run } = side;
     const flows = run.tables.flows;
     if (!flows) return [];
     return run.names.flows.flatMap((name, index): Line[] => {
+      if (apart && !choice.picked.has(name)) return [];
       const lost = seriesOf(flows, "flow", index, "lost_packets", "count");
-      if (grouped && !choice.picked.has(name)) return [];
       if (!some(lost, (value) => value > 0)) return [];
-      const colour = grouped ? pickedColour(side, name, choice.picked) : `--flow-${index % 6}`;
+      const colour = apart ? pickedColour(side, name, choice.picked) : `--flow-${index % 6}`;
       return [line({ name, key: name, arm, colour, series: lost, shape: "stick" })];
     });
   });

@@ -1,6 +1,6 @@
 /** Draws the lines, lanes and levels of a figure with a pen. */
 
-import { type Figure, firstFrom, type Line, length, timeAt } from "./figure";
+import { type Figure, firstFrom, type Lane, type Line, length, timeAt } from "./figure";
 import { across, down, type Frame, type Pen } from "./pen";
 import { type Points, reduced } from "./reduce";
 
@@ -71,23 +71,39 @@ export function paint(pen: Pen, figure: Figure, drawn: Drawn[], frame: Frame): v
     }
     figure.custom?.paint(pen, frame);
     figure.lanes.forEach((lane, place) => {
-      const top = frame.top + 2 + place * (LANE + 1);
-      for (const { from, to, word } of lane.stretches) {
-        if (to < frame.from || from > frame.to) continue;
-        const [left, right] = [across(frame, Math.max(from, frame.from)), across(frame, Math.min(to, frame.to))];
-        pen.area(
-          [left, top, right, top, right, top + LANE, left, top + LANE],
-          phaseColour(figure.words[word] ?? "", word),
-          0.9,
-        );
-      }
-      pen.area(
-        [frame.left, top, frame.left + 3, top, frame.left + 3, top + LANE, frame.left, top + LANE],
-        lane.colour,
-        1,
-      );
+      paintLane(pen, figure, lane, frame, laneTop(frame, place));
     });
   });
+  // Beside the strips: which flow each is of.
+  figure.lanes.forEach((lane, place) => {
+    pen.area(rectangle(frame.left - 6, frame.left - 2, laneTop(frame, place)), lane.colour, 1);
+  });
+}
+
+const laneTop = (frame: Frame, place: number): number => frame.top + 2 + place * (LANE + 1);
+
+const rectangle = (left: number, right: number, top: number): number[] => [
+  left,
+  top,
+  right,
+  top,
+  right,
+  top + LANE,
+  left,
+  top + LANE,
+];
+
+function paintLane(pen: Pen, figure: Figure, lane: Lane, frame: Frame, top: number): void {
+  // Stretches that end within the same half pixel are not seen.
+  let painted = Number.NEGATIVE_INFINITY;
+  for (const { from, to, word } of lane.stretches) {
+    if (to < frame.from || from > frame.to) continue;
+    const left = across(frame, Math.max(from, frame.from));
+    const right = Math.max(across(frame, Math.min(to, frame.to)), left + 0.5);
+    if (right < painted + 0.5) continue;
+    painted = right;
+    pen.area(rectangle(left, right, top), phaseColour(figure.words[word] ?? "", word), 0.9);
+  }
 }
 
 /** Colours of states in the style sheet. */

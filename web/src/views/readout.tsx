@@ -60,7 +60,7 @@ export function Readout({ figure }: { figure: Figure }) {
             class={`swatch${one.dashed ? " dashed" : ""}${one.thin ? " thin" : ""}`}
             style={{ color: `var(${one.colour})` }}
           />
-          {one.name} {one.value && <b>{one.value}</b>}
+          {one.name} <b>{one.value}</b>
         </li>
       ))}
       {left > 0 && <li>{left} more</li>}
@@ -71,7 +71,7 @@ export function Readout({ figure }: { figure: Figure }) {
         </li>
       ))}
       {figure.words.length > 0 && sides.value.length > 1 && <li>States are those of A.</li>}
-      {time !== null && <li class="when">at {seconds(Number(time.toPrecision(7)))} s</li>}
+      <li class="when">{time !== null && `at ${seconds(Number(time.toPrecision(7)))} s`}</li>
     </ul>
   );
 }

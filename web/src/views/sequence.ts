@@ -41,16 +41,23 @@ function edgeBetween(resolved: Resolved, from: number, to: number): number {
 export function sequenceFlows({ run, resolved, paths }: Side): string[] {
   const { log } = run;
   if (!log) return [];
+  const known = offered.get(log);
+  if (known) return known;
   const seen = new Set<number>();
   for (let row = 0; row < log.flow.length; row++)
     if (((log.flags[row] ?? 0) & ACK) !== 0) seen.add(log.flow[row] ?? -1);
-  return run.names.flows.filter((_, flow) => {
+  const names = run.names.flows.filter((_, flow) => {
     const path = paths[flow] ?? [];
     const [first, second] = path;
     if (!seen.has(flow) || first === undefined || second === undefined) return false;
     return edgeBetween(resolved, first, second) >= 0;
   });
+  offered.set(log, names);
+  return names;
 }
+
+/** Flows of logs that were looked through. */
+const offered = new WeakMap<PacketLog, string[]>();
 
 /** 32-bit sequence numbers as numbers that do not wrap. */
 class Unwrapped {
