@@ -525,7 +525,7 @@ def test_kills_at_random_moments_change_no_foreign_byte_and_leave_nothing(
             )
             # Results are written near the end.
             with suppress(subprocess.TimeoutExpired):
-                process.wait(choose.uniform(0.3, 1.05) * usual_s.get(command, 2.5))
+                process.wait(choose.uniform(0.3, 1.05) * min(usual_s.get(command, 2.5), 4.0))
             process.kill()
             killed += process.wait() != 0
             kept(out, theirs)

@@ -59,6 +59,12 @@ def test_the_help_lists_every_verb_and_loads_none() -> None:
     assert not {"rich", "numpy", "pandas", "pyarrow"} & {name.partition(".")[0] for name in modules}
 
 
+def test_a_run_that_prints_its_numbers_loads_no_tables() -> None:
+    modules = loaded("run", "dumbbell-cubic", "--set", "duration=12 s")
+    assert "narrows.outcome.samples" in modules
+    assert not {"numpy", "pandas", "pyarrow", "scipy"} & {name.partition(".")[0] for name in modules}
+
+
 def test_a_verb_loads_no_other_one() -> None:
     verbs = {f"narrows.cli.{verb.module or verb.name}" for verb in VERBS}
     assert loaded("schema", "--help") & verbs == {"narrows.cli.schema"}

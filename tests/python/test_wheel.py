@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -14,12 +15,15 @@ import venv
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from narrows.cli import app
 from narrows_papers import PAPERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PACKAGE: Final = ROOT / "python"
@@ -97,12 +101,31 @@ class Installed:
         return subprocess.CompletedProcess(command, started.returncode, out, err)
 
 
+def made_once(folders: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """Return a folder that the first of the processes of pytest-xdist makes, and the others wait for."""
+    top = folders.getbasetemp()
+    top = top.parent if "PYTEST_XDIST_WORKER" in os.environ else top
+    with (top / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (top / f"{name}.made").exists():
+            shutil.rmtree(top / name, ignore_errors=True)
+            (top / name).mkdir()
+            make(top / name)
+            (top / f"{name}.made").touch()
+    return top / name
+
+
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a wheel of this checkout, built like the engine in `make setup` to reuse compiled code."""
     if shutil.which("maturin") is None or shutil.which("cargo") is None:
         pytest.skip("maturin or cargo is not in the PATH, to build a wheel")
-    out = tmp_path_factory.mktemp("wheel")
+    (made,) = made_once(tmp_path_factory, "wheel", build).glob("*.whl")
+    return made
+
+
+def build(out: Path) -> None:
+    """Build the wheel into a folder."""
     python = str(Path(sys.prefix) / "bin" / "python")
     environment = {**os.environ, "VIRTUAL_ENV": sys.prefix, "PYO3_PYTHON": python}
     built = subprocess.run(
@@ -117,20 +140,22 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=False,
     )
     assert built.returncode == 0, built.stderr
-    (made,) = out.glob("*.whl")
-    return made
 
 
 @pytest.fixture(scope="session")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """Return an environment with the wheel installed by pip, without the network."""
-    home = tmp_path_factory.mktemp("installed") / "env"
-    venv.create(home, symlinks=True, with_pip=False)
+
+    def install(folder: Path) -> None:
+        venv.create(folder / "env", symlinks=True, with_pip=False)
+        (packages,) = folder.glob("env/lib/python*/site-packages")
+        # A .pth file adds only the directory: .pth files inside it, such as the checkout's own, are not read.
+        (packages / "dependencies.pth").write_text("\n".join(p for p in sys.path if Path(p).name == "site-packages"))
+        pip = [sys.executable, "-m", "pip", "--python", str(folder / "env/bin/python"), "install", "--quiet"]
+        subprocess.run([*pip, "--no-deps", "--no-index", "--ignore-installed", str(wheel)], check=True)
+
+    home = made_once(tmp_path_factory, "installed", install) / "env"
     (packages,) = home.glob("lib/python*/site-packages")
-    # A .pth file adds only the directory: .pth files inside it, such as the checkout's own, are not read.
-    (packages / "dependencies.pth").write_text("\n".join(p for p in sys.path if Path(p).name == "site-packages"))
-    pip = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python"), "install", "--quiet"]
-    subprocess.run([*pip, "--no-deps", "--no-index", "--ignore-installed", str(wheel)], check=True)
     here = Installed(home)
     where = here.run("python -c 'import narrows, sys; print(narrows.__file__, *sys.path)'", home)
     assert where.returncode == 0, where.stderr

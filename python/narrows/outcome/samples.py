@@ -51,13 +51,12 @@ class Samples:
     """
 
     def __init__(self, tables: Mapping[Kind, pa.Table | Chunks], state: States | None = None) -> None:
-        import pyarrow as pa
-
         self.state = States() if state is None else state
 
-        self._made: dict[Kind, pa.Table] = {kind: t for kind, t in tables.items() if isinstance(t, pa.Table)}
+        # A table has `num_rows`, chunks have not. Asking for the class would load pyarrow where nobody reads samples.
+        self._made: dict[Kind, pa.Table] = {kind: t for kind, t in tables.items() if hasattr(t, "num_rows")}
         self._chunks: dict[Kind, Chunks] = {
-            kind: Whole(table) if isinstance(table, pa.Table) else table for kind, table in tables.items()
+            kind: Whole(table) if kind in self._made else table for kind, table in tables.items()
         }
         if SUBQUEUE not in self._chunks and "queue" in self._chunks:
             self._chunks[SUBQUEUE] = Nothing(self._chunks["queue"])
