@@ -45,7 +45,8 @@ def script_json(value: Any) -> Markup:
 @cache
 def _scripts(*more: str) -> Markup:
     """Return the library, and our drawing on top of it; `more` are further files of ours."""
-    files = [_HERE / "vendor" / "uPlot.iife.min.js", *(_TEMPLATES / name for name in (*more, "charts.js"))]
+    own = ("basics.js", "chart-canvas.js", "chart-data.js", *more, "charts.js")
+    files = [_HERE / "vendor" / "uPlot.iife.min.js", *(_TEMPLATES / name for name in own)]
     texts = [path.read_text(encoding="utf-8") for path in files]
     return Markup("\n".join(texts))  # noqa: S704 - our own files, and the library's
 

@@ -2,28 +2,8 @@
 // Draws the figures of a page with uPlot, from the descriptions that narrows/report/interactive.py writes. All figures
 // over time show the same stretch of it, and the same lines: what is chosen in one holds in all.
 (function () {
-  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const element = (tag, name, text) => {
-    const made = document.createElement(tag);
-    if (name) made.className = name;
-    if (text !== undefined) made.textContent = text;
-    return made;
-  };
-  // Four significant digits, thousands separated; no exponents.
-  const written = (value) => {
-    if (value === null || value === undefined) return "–";
-    const digits = value === 0 ? 0 : Math.max(0, 3 - Math.floor(Math.log10(Math.abs(value))));
-    return value.toLocaleString("en", { maximumFractionDigits: Math.min(digits, 9) });
-  };
-  // Numbers of an axis, with as many decimals as tell them apart.
-  const scale = (places) => {
-    const step = Math.abs(places[1] - places[0]);
-    const digits = step > 0 ? Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)) : 0;
-    const more = digits < 9 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6 ? 1 : 0;
-    return (place) => (places.length < 2 ? written(place) : place.toLocaleString("en", { maximumFractionDigits: digits + more }));
-  };
-  const unit = (label) => (/\(([^)]*)\)\s*$/.exec(label) || ["", ""])[1];
-  const titled = (label) => label.replace(/\s*\([^)]*\)\s*$/, "");
+  const { css, element, written, scale, unit, titled } = pageBasics;
+  const { mixed, under, over } = chartCanvas;
   const MOST_ROWS = 12; // lines that a tip lists; 12 fit beside the smallest panel
   const PICKER_FROM = 9; // entries of a legend from which it can be searched
   const charts = [];
@@ -62,97 +42,6 @@
       list.push({ width: 0, paths: () => null, points: { show: false } });
     }
     return { data, list, bands };
-  }
-
-  // A stacked area hides what is below it, so it is opaque: its colour mixed with the paper's.
-  function mixed(colour) {
-    return () => {
-      const paper = /^#(..)(..)(..)/.exec(css("--paper")) || [0, "ff", "ff", "ff"];
-      const part = (at) => Math.round(0.6 * parseInt(colour.substr(2 * at - 1, 2), 16) + 0.4 * parseInt(paper[at], 16));
-      return `rgb(${part(1)},${part(2)},${part(3)})`;
-    };
-  }
-
-  function under(figure, panel) {
-    return (u) => {
-      const { left, top, width, height } = u.bbox;
-      const at = (value) => u.valToPos(value, "x", true);
-      u.ctx.save();
-      u.ctx.beginPath();
-      u.ctx.rect(left, top, width, height);
-      u.ctx.clip();
-      for (const [, start, end, colour] of panel.bands || []) {
-        u.ctx.fillStyle = colour;
-        u.ctx.fillRect(at(start), top, at(end) - at(start), height);
-      }
-      u.ctx.strokeStyle = css("--faint");
-      u.ctx.lineWidth = devicePixelRatio;
-      u.ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
-      for (const [place] of figure.marks) stroke(u, at(place), top, at(place), top + height);
-      if (panel.rule) {
-        const y = u.valToPos(panel.rule[0], "y", true);
-        stroke(u, left, y, left + width, y);
-      }
-      u.ctx.restore();
-    };
-  }
-
-  function stroke(u, x0, y0, x1, y1) {
-    u.ctx.beginPath();
-    u.ctx.moveTo(x0, y0);
-    u.ctx.lineTo(x1, y1);
-    u.ctx.stroke();
-  }
-
-  function over(figure, panel, first) {
-    return (u) => {
-      const ratio = devicePixelRatio;
-      u.ctx.save();
-      u.ctx.fillStyle = css("--muted");
-      u.ctx.font = `${11 * ratio}px ${css("--sans")}`;
-      // An axis that leaves zero out says so.
-      u.ctx.textAlign = "left";
-      if (panel.y_range && panel.y_range[0] > 0) u.ctx.fillText(`from ${written(Number(panel.y_range[0].toPrecision(3)))}, not from 0`, u.bbox.left + 8 * ratio, u.bbox.top + u.bbox.height - 6 * ratio);
-      if (panel.rule && panel.rule[1]) {
-        u.ctx.textAlign = "right";
-        u.ctx.fillText(panel.rule[1], u.bbox.left + u.bbox.width - 4, u.valToPos(panel.rule[0], "y", true) - 4 * ratio);
-      }
-      if (first) {
-        u.ctx.textAlign = "left";
-        for (const [place, text] of figure.marks) {
-          u.ctx.save();
-          u.ctx.translate(u.valToPos(place, "x", true) + 11 * ratio, u.bbox.top + u.bbox.height - 4 * ratio);
-          u.ctx.rotate(-Math.PI / 2);
-          u.ctx.fillText(text, 0, 0);
-          u.ctx.restore();
-        }
-      }
-      panel.lines.filter((line) => line.symbol && !hidden.has(line.name)).forEach((line) => points(u, panel, line));
-      u.ctx.restore();
-    };
-  }
-
-  // Points, with their intervals as bars; `shift` puts those of several lines beside each other (px).
-  function points(u, panel, line) {
-    const shift = (line.shift || 0) * devicePixelRatio;
-    const size = 4 * devicePixelRatio;
-    u.ctx.fillStyle = u.ctx.strokeStyle = line.colour;
-    u.ctx.lineWidth = 1.3 * devicePixelRatio;
-    panel.x.forEach((x, i) => {
-      if (line.y[i] === null) return;
-      const [px, py] = [u.valToPos(x, "x", true) + shift, u.valToPos(line.y[i], "y", true)];
-      if (line.low && line.low[i] !== null) {
-        const [low, high] = [u.valToPos(line.low[i], "y", true), u.valToPos(line.high[i], "y", true)];
-        stroke(u, px, low, px, high);
-        stroke(u, px - size, low, px + size, low);
-        stroke(u, px - size, high, px + size, high);
-      }
-      u.ctx.beginPath();
-      if (line.symbol === "circle") u.ctx.arc(px, py, size, 0, 2 * Math.PI);
-      else if (line.symbol === "square") u.ctx.rect(px - size, py - size, 2 * size, 2 * size);
-      else u.ctx.moveTo(px, py - 1.3 * size), u.ctx.lineTo(px + 1.3 * size, py), u.ctx.lineTo(px, py + 1.3 * size), u.ctx.lineTo(px - 1.3 * size, py);
-      u.ctx.fill();
-    });
   }
 
   function axes(figure, panel, last) {
@@ -211,7 +100,7 @@
         sync: figure.over_time ? { key: "time", scales: ["x", null], setSeries: false } : undefined,
       },
       hooks: {
-        drawClear: [under(figure, panel)], draw: sequence ? [sequence.draw] : [over(figure, panel, index === 0)],
+        drawClear: [under(figure, panel)], draw: sequence ? [sequence.draw] : [over(figure, panel, index === 0, hidden)],
         setCursor: [(u) => (sequence ? pointed(u, sequence, box) : told(u, figure, panel, box))],
         setSelect: [(u) => {
           if (u.select.width < 4) return;
@@ -487,125 +376,6 @@
     charts.push({ place, figure: { over_time: false, panels: [] }, file: {}, panels: [{ plot, box: strip }] });
   }
 
-  // The numbers behind a figure: a table that is made when it is opened, and a file with every point that is drawn.
-  const MOST_DATA_ROWS = 200;
-  function data(place, figure) {
-    const box = element("details", "data noprint");
-    const summary = element("summary", "", "Data");
-    summary.setAttribute("aria-label", `Data: ${place.getAttribute("aria-label")}`);
-    box.append(summary);
-    box.addEventListener("toggle", () => { if (box.open && box.children.length === 1) fill(box, place, figure); });
-    place.after(box);
-  }
-
-  function fill(box, place, figure) {
-    const tools = element("p");
-    const save = element("button", "", "Download as CSV");
-    save.type = "button";
-    save.addEventListener("click", () => {
-      const link = element("a");
-      link.href = URL.createObjectURL(new Blob([csv(figure)], { type: "text/csv" }));
-      link.download = `${place.id.replace(/^plot-/, "")}.csv`;
-      link.click();
-      URL.revokeObjectURL(link.href);
-    });
-    tools.append(save);
-    box.append(tools);
-    figure.panels.forEach((panel) => {
-      let shown = table(figure, panel);
-      box.append(shown);
-      if (panel.sequence) panel.sequence.changed(() => { const other = table(figure, panel); shown.replaceWith(other); shown = other; });
-    });
-  }
-
-  const at = (figure, panel, i) => (figure.ticks.length ? figure.ticks[panel.x[i]] ?? panel.x[i] : panel.x[i]);
-
-  // The value of a line itself: stacked lines are kept as sums from the bottom, the topmost first.
-  function value(panel, line, i) {
-    const y = line.y[i];
-    if (y === null || !panel.stacked) return y;
-    const below = panel.lines[panel.lines.indexOf(line) + 1];
-    return y - (below ? below.y[i] : 0);
-  }
-
-  // The first packets of the chosen flow; the file has all.
-  function packetTable(panel) {
-    const rows = panel.sequence.rows();
-    const shown = rows.slice(0, MOST_DATA_ROWS);
-    const told = shown.length < rows.length ? ` The first ${shown.length} of ${written(rows.length)}; the file has all.` : "";
-    const made = element("table");
-    made.append(element("caption", "", `Packets of ${panel.sequence.flow()}.${told}`));
-    const head = element("tr");
-    for (const text of ["Time (s)", "what", "from (bytes)", "to (bytes)", "note"]) { const cell = element("th", "", text); cell.scope = "col"; head.append(cell); }
-    made.createTHead().append(head);
-    const body = made.createTBody();
-    for (const [time, what, low, high, note] of shown) {
-      const row = element("tr");
-      const first = element("th", "", time.toFixed(6));
-      first.scope = "row";
-      row.append(first, ...[what, low.toLocaleString("en"), high.toLocaleString("en"), note].map((text) => element("td", "", text)));
-      body.append(row);
-    }
-    return framed(made, `Packets of ${panel.sequence.flow()}`);
-  }
-
-  function framed(made, name) {
-    const frame = element("div", "scroll");
-    frame.tabIndex = 0;
-    frame.setAttribute("role", "region");
-    frame.setAttribute("aria-label", `Data: ${name}`);
-    frame.append(made);
-    return frame;
-  }
-
-  function table(figure, panel) {
-    if (panel.sequence) return packetTable(panel);
-    const lines = panel.lines;
-    const filled = panel.x.map((_, i) => i).filter((i) => lines.some((line) => line.y[i] !== null));
-    const step = Math.max(1, Math.ceil(filled.length / MOST_DATA_ROWS));
-    const rows = filled.filter((_, place) => place % step === 0);
-    const made = element("table");
-    const told = step > 1 ? ` 1 in ${step} of ${filled.length} points; the file has all.` : "";
-    made.append(element("caption", "", `${[panel.title, panel.y_label].filter(Boolean).join(": ")}.${told}`));
-    const head = element("tr");
-    const heads = [figure.x_label, ...lines.flatMap((line) => (line.low ? [line.name, "low", "high"] : [line.name]))];
-    heads.forEach((text) => { const cell = element("th", "", text); cell.scope = "col"; head.append(cell); });
-    made.createTHead().append(head);
-    const body = made.createTBody();
-    for (const i of rows) {
-      const row = element("tr");
-      const first = element("th", "", typeof at(figure, panel, i) === "number" ? written(at(figure, panel, i)) : at(figure, panel, i));
-      first.scope = "row";
-      row.append(first);
-      for (const line of lines) {
-        row.append(element("td", "", written(value(panel, line, i))));
-        if (line.low) row.append(element("td", "", written(line.low[i])), element("td", "", written(line.high[i])));
-      }
-      body.append(row);
-    }
-    return framed(made, [panel.title, panel.y_label].filter(Boolean).join(": "));
-  }
-
-  function csv(figure) {
-    const quoted = (text) => (/[",\n]/.test(text) ? `"${String(text).replace(/"/g, '""')}"` : String(text));
-    const packets = figure.panels.find((panel) => panel.sequence);
-    if (packets) {
-      const heads = ["time_s", "what", "from_bytes", "to_bytes", "note"];
-      return [heads, ...packets.sequence.rows()].map((row) => row.map(quoted).join(",")).join("\n") + "\n";
-    }
-    const rows = [["panel", "line", figure.x_label, "quantity", "value", "low", "high"]];
-    for (const panel of figure.panels) {
-      for (const line of panel.lines) {
-        line.y.forEach((y, i) => {
-          if (y === null) return;
-          const band = line.low ? [line.low[i] ?? "", line.high[i] ?? ""] : ["", ""];
-          rows.push([panel.title, line.name, at(figure, panel, i), panel.y_label, value(panel, line, i), ...band]);
-        });
-      }
-    }
-    return rows.map((row) => row.map(quoted).join(",")).join("\n") + "\n";
-  }
-
   function add(place, figure) {
     const file = { whole: whole(figure), range: null };
     const panels = figure.panels.map((panel, index) => drawn(place, figure, panel, index, file));
@@ -625,11 +395,11 @@
     const figure = JSON.parse(document.getElementById(place.id + "-data").textContent);
     legend(place, figure);
     add(place, figure);
-    data(place, figure);
+    chartData.add(place, figure);
   }
   // For scripts that make figures themselves.
   window.narrowsCharts = {
-    add, clear, legend, element, written,
+    add, clear, legend,
     tell(x, y, ...parts) { tip.replaceChildren(...parts); placed(x, y); },
     hush() { tip.hidden = true; },
   };

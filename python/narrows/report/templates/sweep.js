@@ -2,15 +2,13 @@
 // The page of a sweep: charts, heat map and tables of the measures and axes that a reader chooses, from the values of
 // all runs (narrows/studies/sweep/shown.py). Means and intervals are those of narrows/studies/sweep/cells.py.
 (async function () {
-  const { add, clear, legend, element, written, tell, hush } = window.narrowsCharts;
+  const { element, written, csv, download } = pageBasics;
+  const { add, clear, legend } = window.narrowsCharts;
   const { framed, paged } = window.narrowsTables;
   const sweep = JSON.parse(document.getElementById("sweep-data").textContent);
   const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
   const DASHES = [null, [6, 3], [2, 2.5]];
   const SYMBOLS = ["circle", "square", "diamond"];
-  const [PAPER, BLUE] = [[0xf7, 0xf7, 0xf5], [0x00, 0x72, 0xb2]];
-  const MISSING = [0xdd, 0xdf, 0xe3];
-  const TEXT_COLUMNS = 16; // columns of a heat map up to which its cells have text
   const titled = (one) => (one.unit ? `${one.name} (${one.unit})` : one.name);
   const level = (axis, i) => (axis.unit ? `${axis.texts[i]} ${axis.unit}` : axis.texts[i]);
   const count = (n) => `${n.toLocaleString("en")} run${n === 1 ? "" : "s"}`;
@@ -83,11 +81,6 @@
     measures: new Set(sweep.view.measures.filter((name) => sweep.measures.some((one) => one.name === name))),
     x: axisOf(sweep.view.x), series: axisOf(sweep.view.series), facet: axisOf(sweep.view.facet), zero: true,
   };
-  const heated = {
-    measure: sweep.measures.find((one) => chosen.measures.has(one.name)) || sweep.measures[0],
-    across: sweep.view.heat && axisOf(sweep.view.heat[0]), down: sweep.view.heat && axisOf(sweep.view.heat[1]),
-  };
-
   function select(place, label, options, value, act) {
     const box = element("label", "", `${label} `);
     const made = element("select");
@@ -265,7 +258,7 @@
     details.hidden = !made.length;
     const fill = () => {
       const save = Object.assign(element("button", "", "Download as CSV"), { type: "button" });
-      save.addEventListener("click", () => saved(csv(made)));
+      save.addEventListener("click", () => download("sweep.csv", csv(means(made))));
       place.replaceChildren(save, ...made.map(({ measure, cell }) => numbers(measure, cell)));
       place.querySelectorAll(".scroll").forEach((frame) => { paged(frame.firstChild); framed(frame); });
     };
@@ -274,10 +267,9 @@
   }
 
   // A row per mean: its place on the axes, and the interval; full precision.
-  function csv(made) {
+  function means(made) {
     const { x, series, facet } = chosen;
     const by = [x, series, facet].filter((axis) => axis !== null);
-    const quoted = (text) => (/[",\n]/.test(text) ? `"${String(text).replace(/"/g, '""')}"` : String(text));
     const rows = [["measure", "unit", ...by.map(titled), "mean", "low", "high", "runs"]];
     for (const { measure, cell } of made) {
       const walk = (place) => {
@@ -290,15 +282,7 @@
       };
       walk([]);
     }
-    return rows.map((row) => row.map(quoted).join(",")).join("\n") + "\n";
-  }
-
-  function saved(text) {
-    const link = element("a");
-    link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-    link.download = "sweep.csv";
-    link.click();
-    URL.revokeObjectURL(link.href);
+    return rows;
   }
 
   function numbers(measure, cell) {
@@ -330,102 +314,14 @@
     return frame;
   }
 
-  const mixed = (part) => PAPER.map((value, i) => Math.round(value + (BLUE[i] - value) * part));
-  const css = (colour) => `rgb(${colour.join(",")})`;
-  const ink = (colour) => {
-    const linear = colour.map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
-    const light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
-    return (light + 0.05) / 0.05 >= 1.05 / (light + 0.05) ? "#000" : "#fff";
-  };
-
-  async function heat() {
-    const { measure, across, down } = heated;
-    const read = await valuesOf(measure);
-    const cell = cells(read, [down, across]);
-    const all = down.texts.flatMap((_, i) => across.texts.map((__, j) => cell(i, j)));
-    const means = all.map(({ mean }) => mean).filter((mean) => mean !== null);
-    const [low, high] = [Math.min(...means), Math.max(...means)];
-    const frame = element("div", "scroll");
-    const table = element("table", "heatmap");
-    const about = element("p");
-    about.append(element("b", "", titled(measure)), `: means over all other axes and the seeds. Across: ${titled(across)}. Down: ${titled(down)}.`);
-    table.setAttribute("aria-label", `${titled(measure)} over ${titled(across)} and ${titled(down)}`);
-    const head = table.createTHead().insertRow();
-    head.insertCell();
-    across.texts.forEach((text) => head.append(Object.assign(element("th", "", text), { scope: "col" })));
-    const body = table.createTBody();
-    down.texts.forEach((text, i) => {
-      const row = body.insertRow();
-      row.append(Object.assign(element("th", "", text), { scope: "row" }));
-      across.texts.forEach((_, j) => {
-        const one = all[i * across.texts.length + j];
-        const colour = one.mean === null ? MISSING : mixed(high > low ? (one.mean - low) / (high - low) : 0);
-        const td = row.insertCell();
-        td.style.background = css(colour);
-        td.style.color = ink(colour);
-        const words = one.mean === null ? "–" : three(one.mean);
-        td.append(element("span", across.texts.length > TEXT_COLUMNS ? "unseen" : "", words));
-        td.tabIndex = i + j === 0 ? 0 : -1;
-        const show = () => {
-          const at = td.getBoundingClientRect();
-          const where = `${down.name} = ${level(down, i)}, ${across.name} = ${level(across, j)}`;
-          tell(at.right - 8, at.top, element("div", "tip-x", where), element("div", "", `${measure.name} ${said(one, measure.unit)}`), element("div", "pm", [count(one.runs), interval].filter(Boolean).join("; ")));
-        };
-        td.addEventListener("mouseenter", show);
-        td.addEventListener("focus", show);
-        td.addEventListener("mouseleave", hush);
-        td.addEventListener("blur", hush);
-      });
-    });
-    table.addEventListener("keydown", moved);
-    frame.append(table);
-    const ramp = element("p", "ramp");
-    const colours = element("span", "colours");
-    colours.style.background = `linear-gradient(90deg,${css(PAPER)},${css(BLUE)})`;
-    ramp.append(element("span", "", three(low)), colours, element("span", "", three(high)), " ", element("span", "", titled(measure)));
-    document.querySelector("#map .heat-place").replaceChildren(about, frame, ramp);
-    framed(frame);
-  }
-
-  // Arrow keys move from cell to cell; one of them is in the order of the tab key.
-  function moved(event) {
-    const td = event.target.closest("td");
-    const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
-    if (!td || !(event.key in steps)) return;
-    const [down, right] = steps[event.key];
-    const row = td.parentElement.parentElement.rows[td.parentElement.sectionRowIndex + down];
-    const next = row && row.cells[td.cellIndex + right];
-    event.preventDefault();
-    if (!next || next.tagName !== "TD") return;
-    [td.tabIndex, next.tabIndex] = [-1, 0];
-    next.focus();
-  }
-
-  function heatControls() {
-    const form = document.querySelector("#map .choose");
-    const place = form.querySelector(".selects");
-    select(place, "Measure", sweep.measures.map((one) => [titled(one), one, true]), heated.measure, (one) => { heated.measure = one; heat(); });
-    const picks = {};
-    const pick = (role, other) => (axis) => {
-      if (heated[other] === axis) {
-        heated[other] = heated[role];
-        picks[other].set(heated[other]);
-      }
-      heated[role] = axis;
-      heat();
-    };
-    picks.across = select(place, "Across", axisOptions(sweep.most.heat, null), heated.across, pick("across", "down"));
-    picks.down = select(place, "Down", axisOptions(sweep.most.heat, null), heated.down, pick("down", "across"));
-    form.addEventListener("submit", (event) => event.preventDefault());
-    form.hidden = false;
-  }
-
   document.documentElement.classList.add("drawn-by-script");
   controls();
   await draw();
-  const fits = (axis) => axis && axis.texts.length <= sweep.most.heat;
-  if (fits(heated.across) && fits(heated.down)) {
-    heatControls();
-    await heat();
+  const heat = heatMap(sweep, sweep.measures.find((one) => chosen.measures.has(one.name)) || sweep.measures[0], {
+    valuesOf, cells, axisOf, axisOptions, select, titled, level, count, said, three, interval,
+  });
+  if (heat.fits) {
+    heat.controls();
+    await heat.draw();
   } else if (!document.querySelector("#map table")) document.getElementById("map").hidden = true;
 })();

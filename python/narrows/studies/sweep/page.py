@@ -87,7 +87,7 @@ def write(
         command=f"narrows sweep {SWEEP} -o .",
         sweep_toml=(Path(directory) / SWEEP).read_text(encoding="utf-8"),
         sweep_css=_own("sweep.css"),
-        sweep_js=_own("sweep.js"),
+        sweep_js=_own("sweep-heat.js") + _own("sweep.js"),
     )
     return render.write_text(page, text)
 
