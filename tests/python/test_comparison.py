@@ -15,7 +15,9 @@ from narrows.base.errors import InputError
 from narrows.comparison import Arm, Comparison
 from narrows.model.scenario import Scenario
 from narrows.outcome import Batch, Run
-from narrows.studies.comparison import directory, measures
+from narrows.studies.comparison import measures
+from narrows.studies.comparison.values import mean_windows
+from narrows.studies.kinds import kind_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,7 +97,7 @@ def test_the_mean_window_is_that_of_the_samples_while_the_flow_lasts(arms: tuple
     run = arms[0].runs[0]
     frame = run.samples.frame("flow")
     own = frame[(frame["name"] == "first") & (frame["time_s"] >= run.flow("first").start_s)]
-    made = measures.mean_windows(run)
+    made = mean_windows(run)
     assert made["voice"] is None
     assert made["first"] == pytest.approx(own["cwnd_bytes"].mean(), rel=0.01)
 
@@ -158,7 +160,7 @@ def test_a_directory_gives_the_comparison_back(both: Comparison, arms: tuple[Bat
         "live",
         "simulated",
     ]
-    assert directory.holds_one(tmp_path / "r")
+    assert kind_of(tmp_path / "r") == "comparison"
     back = comparison.load(tmp_path / "r")
     # The saved scenario is the one as run: its overrides are part of the file.
     assert back.to_json() == made.to_json() | {"overrides": {}}

@@ -14,7 +14,8 @@ import narrows as nw
 from narrows.base.errors import InputError
 from narrows.comparison import Arm, Comparison
 from narrows.outcome import Batch
-from narrows.studies.contrast import changes, metrics, shown, words
+from narrows.studies.comparison.values import ALL
+from narrows.studies.contrast import changes, shown, words
 from narrows.studies.contrast.changes import Change
 from narrows.studies.contrast.differences import Against, difference
 
@@ -81,7 +82,7 @@ def test_every_metric_of_every_object_is_compared(both: nw.Contrast, reno: Run |
         assert ("flow", flow.name, "cwnd_mean_bytes") in found
     for queue in reno.runs[0].queues:
         assert ("queue", queue.name, "delay_mean_ms") in found
-    assert ("run", metrics.ALL, "jain") in found
+    assert ("run", ALL, "jain") in found
     assert not any(key == "start_s" for _, _, key in found)
 
 

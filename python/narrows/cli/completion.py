@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 Words = list[tuple[str, str]]
 """Words with their meaning, which some shells show."""
@@ -32,120 +32,8 @@ def scenarios(incomplete: str) -> Words:
     list of tuple
         Nothing where none of the bundled scenarios can be meant: shells then complete files.
     """
-    from narrows.base import bundled
-
-    names = [name for name in bundled.scenarios() if name.startswith(incomplete)]
-    if not names:
-        return []
-    return [(name, "bundled scenario") for name in names] + _files(incomplete)
-
-
-def controls(incomplete: str) -> Words:
-    """Return congestion controls; after commas, those for the last place.
-
-    Parameters
-    ----------
-    incomplete : str
-
-    Returns
-    -------
-    list of tuple
-    """
-    return _listed(incomplete, _catalogue("cc"))
-
-
-def queues(incomplete: str) -> Words:
-    """Return queue disciplines; after commas, those for the last place.
-
-    Parameters
-    ----------
-    incomplete : str
-
-    Returns
-    -------
-    list of tuple
-    """
-    return _listed(incomplete, _catalogue("queues"))
-
-
-def algorithms(incomplete: str) -> Words:
-    """Return everything that ``narrows explain`` knows.
-
-    Parameters
-    ----------
-    incomplete : str
-
-    Returns
-    -------
-    list of tuple
-    """
-    return _starting(incomplete, (entry for kind in ("cc", "queues", "schemes", "phys") for entry in _catalogue(kind)))
-
-
-def scenario_lists(incomplete: str) -> Words:
-    """Return bundled scenarios; after commas, those for the last place.
-
-    Parameters
-    ----------
-    incomplete : str
-
-    Returns
-    -------
-    list of tuple
-    """
-    from narrows.base import bundled
-
-    return _listed(incomplete, ((name, "bundled scenario") for name in bundled.scenarios()))
-
-
-def kernels(incomplete: str) -> Words:
-    """Return the kernels at hand; after commas, those for the last place.
-
-    Parameters
-    ----------
-    incomplete : str
-
-    Returns
-    -------
-    list of tuple
-    """
-    from narrows.kernels import cache
-
-    with suppress(Exception):  # a cache that cannot be read has no names to offer
-        found = [(kernel.release, kernel.name) for kernel in cache.kernels()]
-        return _listed(incomplete, [*found, *((name, release) for release, name in found)])
-    return []
-
-
-def papers(incomplete: str) -> Words:
-    """Return the papers that ``narrows reproduce`` knows.
-
-    Parameters
-    ----------
-    incomplete : str
-
-    Returns
-    -------
-    list of tuple
-    """
-    return _starting(incomplete, ((name, "paper") for name in ("acns", "agile-sd", "contest", "ngwa")))
-
-
-def export_formats(incomplete: str) -> Words:
-    """Return the formats of ``narrows export``; after commas, those for the last place.
-
-    Parameters
-    ----------
-    incomplete : str
-
-    Returns
-    -------
-    list of tuple
-    """
-    from narrows.export.values import FIGURES, FORMATS, PACKETS
-
-    kinds = dict.fromkeys(FIGURES, "figures") | dict.fromkeys(PACKETS, "packets")
-    return _listed(incomplete, ((name, kinds.get(name, "tables")) for name in FORMATS))
+    found = _starting(incomplete, _bundled())
+    return found + _files(incomplete) if found else []
 
 
 def results(incomplete: str) -> Words:
@@ -184,6 +72,37 @@ def scenarios_and_results(incomplete: str) -> Words:
     return found + [(name, what) for name, what in held if (name, what) not in found]
 
 
+def _offering(words: Callable[[], Iterable[tuple[str, str]]], *, listed: bool = False) -> Callable[[str], Words]:
+    """Return the function that completes one of some words, or with ``listed`` the last place of a list with commas."""
+
+    def complete(incomplete: str) -> Words:
+        return (_listed if listed else _starting)(incomplete, words())
+
+    return complete
+
+
+def _bundled() -> Words:
+    from narrows.base import bundled
+
+    return [(name, "bundled scenario") for name in bundled.scenarios()]
+
+
+def _formats() -> Words:
+    from narrows.export.values import FIGURES, FORMATS, PACKETS
+
+    kinds = dict.fromkeys(FIGURES, "figures") | dict.fromkeys(PACKETS, "packets")
+    return [(name, kinds.get(name, "tables")) for name in FORMATS]
+
+
+def _kernels() -> Words:
+    from narrows.kernels import cache
+
+    with suppress(Exception):  # a cache that cannot be read has no names to offer
+        found = [(kernel.release, kernel.name) for kernel in cache.kernels()]
+        return [*found, *((name, release) for release, name in found)]
+    return []
+
+
 def _catalogue(kind: str) -> Words:
     import json
 
@@ -212,3 +131,25 @@ def _files(incomplete: str) -> Words:
                 elif entry.name.endswith(".toml"):
                     found.append((entry.name, "file"))
     return found
+
+
+controls = _offering(lambda: _catalogue("cc"), listed=True)
+"""Congestion controls."""
+
+queues = _offering(lambda: _catalogue("queues"), listed=True)
+"""Queue disciplines."""
+
+algorithms = _offering(lambda: [entry for kind in ("cc", "queues", "schemes", "phys") for entry in _catalogue(kind)])
+"""Everything that ``narrows explain`` knows."""
+
+scenario_lists = _offering(_bundled, listed=True)
+"""Bundled scenarios."""
+
+kernels = _offering(_kernels, listed=True)
+"""The kernels at hand, by release and by name."""
+
+papers = _offering(lambda: [(name, "paper") for name in ("acns", "agile-sd", "contest", "ngwa")])
+"""The papers that ``narrows reproduce`` knows."""
+
+export_formats = _offering(_formats, listed=True)
+"""The formats of ``narrows export``."""

@@ -70,50 +70,45 @@ def report(
 def _writer(directory: Path, asked: dict[str, str]) -> Callable[[Path], object]:
     """Read a directory, and return a function that writes its page; only pages of sweeps can be asked for something."""
     from narrows.store import results
-    from narrows.studies.comparison import directory as comparisons
-    from narrows.studies.contest import saved
-    from narrows.studies.sweep import directory as sweeps
+    from narrows.studies.kinds import kind_of
 
-    is_sweep = (directory / sweeps.MARKER).is_file() and not (directory / results.SUMMARY).is_file()
-    if asked and not is_sweep:
+    found = kind_of(directory)
+    if asked and found != "sweep":
         message = f"{directory}: holds no sweep; {', '.join(asked)}: allowed for the directory of a sweep"
         raise InputError(message)
-    if comparisons.holds_one(directory):
+    if found == "comparison":
+        from narrows.studies.comparison import directory as comparisons
         from narrows.studies.comparison import report as comparison
 
         compared = comparisons.load(directory)
         return lambda page: comparison.write(compared, page)
-    if not (directory / results.SUMMARY).is_file():
-        if is_sweep:
-            from narrows.studies.sweep import page as sweep_page
-            from narrows.studies.sweep.view import Wanted
+    if found == "sweep":
+        from narrows.studies.sweep import page as sweep_page
+        from narrows.studies.sweep.view import Wanted
 
-            names = [name.strip() for name in asked.get("--measure", "").split(",")]
-            wanted = Wanted(
-                tuple(dict.fromkeys(filter(None, names))), asked.get("--x"), asked.get("--series"), asked.get("--facet")
-            )
-            return lambda page: sweep_page.write(directory, page, wanted)
-        if saved.holds_one(directory):
-            from narrows.studies.contest import page as contest_page
+        names = [name.strip() for name in asked.get("--measure", "").split(",")]
+        wanted = Wanted(
+            tuple(dict.fromkeys(filter(None, names))), asked.get("--x"), asked.get("--series"), asked.get("--facet")
+        )
+        return lambda page: sweep_page.write(directory, page, wanted)
+    if found == "contest":
+        from narrows.studies.contest import page as contest_page
+        from narrows.studies.contest import saved
 
-            contest = saved.load(directory)
-            return lambda page: contest_page.write_page(contest, page)
-        from narrows.studies.contrast.directory import FILE as CONTRAST
-
-        if (directory / CONTRAST).is_file():
-            message = (
-                f"{directory}: holds a comparison of results, whose page is {directory / results.REPORT}; allowed: the "
-                "`narrows compare` command that made it, which writes the page again"
-            )
-            raise InputError(message)
-        from narrows.studies.aqm.page import SUMMARY as AQM_SUMMARY
-
-        if (directory / AQM_SUMMARY).is_file():
-            message = (
-                f"{directory}: holds a comparison of queue disciplines, which `narrows report` does not read; "
-                "allowed: the `narrows aqm` command that made it, which reuses its runs and writes the page again"
-            )
-            raise InputError(message)
+        contest = saved.load(directory)
+        return lambda page: contest_page.write_page(contest, page)
+    if found == "contrast":
+        message = (
+            f"{directory}: holds a comparison of results, whose page is {directory / results.REPORT}; allowed: the "
+            "`narrows compare` command that made it, which writes the page again"
+        )
+        raise InputError(message)
+    if found == "aqm":
+        message = (
+            f"{directory}: holds a comparison of queue disciplines, which `narrows report` does not read; "
+            "allowed: the `narrows aqm` command that made it, which reuses its runs and writes the page again"
+        )
+        raise InputError(message)
     from narrows.report import write_report
 
     result = results.load(directory)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from narrows.base.errors import InputError
 from narrows.export import drawings, tables
 from narrows.export.printing import SPREAD
 from narrows.export.values import Contents, Printed, Rows, Table
 from narrows.report import stored
+from narrows.store.saved import refusing_damage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,37 +93,11 @@ def load(directory: Path) -> Contents:
         column_types={**{field.name: field.type for field in texts}, **{name: pa.string() for name in SETTINGS}},
         strings_can_be_null=True,
     )
-    try:
+    with refusing_damage(directory):
         metrics, settings = (
             csv.read_csv(directory / name, convert_options=options) for name in (METRICS_FILE, SETTINGS_FILE)
         )
-        kept = directory / stored.FILE
-        figures = stored.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else []
-        return _contents(metrics.select(metrics.column_names), settings, figures)
-    except (OSError, LookupError, TypeError, ValueError, RecursionError) as error:
-        message = f"{directory}: is damaged: {error!r}"
-        raise InputError(message) from None
-
-
-def holds_one(directory: Path) -> bool:
-    """Whether a directory was written by ``narrows compare``.
-
-    Parameters
-    ----------
-    directory : pathlib.Path
-
-    Returns
-    -------
-    bool
-    """
-    from narrows.studies.contrast.directory import FILE
-    from narrows.studies.contrast.table import KIND
-
-    try:
-        content = json.loads((directory / FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(content, dict) and content.get("kind") == KIND
+        return _contents(metrics.select(metrics.column_names), settings, stored.read(directory))
 
 
 def _contents(metrics: pa.Table, settings: pa.Table, figures: Sequence[Figure]) -> Contents:

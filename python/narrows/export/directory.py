@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from narrows.base.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import TypeAlias
 
     from narrows.export.values import Contents
@@ -75,26 +76,26 @@ def _read(directory: Path) -> Contents:
     from narrows.studies.aqm import saved as aqm
     from narrows.studies.comparison import directory as comparisons
     from narrows.studies.contest import saved as contests
-    from narrows.studies.sweep import directory as sweeps
+    from narrows.studies.kinds import kind_of
     from narrows.studies.sweep import load
 
-    if comparisons.holds_one(directory):
-        return _of_value(comparisons.load(directory))
-    if contrasts.holds_one(directory):
-        return contrasts.load(directory)
-    if reproductions.holds_one(directory):
-        return reproductions.contents(directory)
-    if not (directory / results.SUMMARY).is_file():
-        if (directory / sweeps.MARKER).is_file():
-            return _of_value(load(directory))
-        if aqm.holds_one(directory):
-            return _of_value(aqm.load(directory))
-        if contests.holds_one(directory):
-            return _of_value(contests.load(directory))
+    found = kind_of(directory)
+    if found is None:
         what = "holds no results" if directory.is_dir() else "does not exist"
         message = (
             f"{directory}: {what}; allowed: a directory that narrows run, live, compare, contest, sweep, aqm or "
             "reproduce wrote with -o"
         )
         raise InputError(message)
-    return _of_value(results.load(directory))
+    if found == "contrast":
+        return contrasts.load(directory)
+    if found == "reproduction":
+        return reproductions.contents(directory)
+    readers: dict[str, Callable[[Path], Result]] = {
+        "run": results.load,
+        "comparison": comparisons.load,
+        "sweep": load,
+        "aqm": aqm.load,
+        "contest": contests.load,
+    }
+    return _of_value(readers[found](directory))

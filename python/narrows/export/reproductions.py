@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from narrows.base.errors import InputError
 from narrows.export import drawings, tables
 from narrows.export.values import Contents, Drawing, Printed, Rows, Table
 from narrows.report import stored
+from narrows.store.saved import described, refusing_damage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,24 +40,6 @@ _WORDS: Final = 60
 """Letters of a claim that a printed table shows on a line."""
 
 
-def holds_one(directory: Path) -> bool:
-    """Whether a directory holds the reproduction of a paper.
-
-    Parameters
-    ----------
-    directory : pathlib.Path
-
-    Returns
-    -------
-    bool
-    """
-    try:
-        content = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(content, dict) and "paper" in content
-
-
 def contents(directory: Path) -> Contents:
     """Return what a reproduction has to export.
 
@@ -78,14 +59,10 @@ def contents(directory: Path) -> Contents:
     from narrows import ownership
 
     ownership.found(directory)
-    try:
-        content = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))
+    with refusing_damage(directory):
+        content = described(directory / SUMMARY)
         cells, claims = list(content["cells"]), list(content["claims"])
-        kept = directory / stored.FILE
-        drawn = stored.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else []
-    except (OSError, LookupError, TypeError, ValueError, RecursionError) as error:
-        message = f"{directory}: is damaged: {error!r}"
-        raise InputError(message) from None
+        drawn = stored.read(directory)
     listed = []
     if cells:
         listed.append(

@@ -12,6 +12,7 @@ from narrows.report.values import Band, Figure, Line, Panel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 FILE: Final = "figures.json"
 """Name of the file in a directory."""
@@ -65,6 +66,27 @@ def loads(text: str) -> list[Figure]:
         message = f"format is {content['format']!r}"
         raise ValueError(message)
     return [_figure(one) for one in content["figures"]]
+
+
+def read(directory: Path) -> list[Figure]:
+    """Return the figures that a directory keeps.
+
+    Parameters
+    ----------
+    directory : pathlib.Path
+
+    Returns
+    -------
+    list of Figure
+        Empty without the file.
+
+    Raises
+    ------
+    OSError, ValueError, TypeError, LookupError
+        If the file is damaged.
+    """
+    kept = directory / FILE
+    return loads(kept.read_text(encoding="utf-8")) if kept.is_file() else []
 
 
 def _plain(value: Any) -> Any:

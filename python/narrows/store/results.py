@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows import ownership
-from narrows.base.errors import InputError, NarrowsError
+from narrows.base.errors import InputError
 from narrows.metrics.datagrams import DatagramMetrics
 from narrows.metrics.impairments import ImpairmentMetrics
 from narrows.metrics.routers import RouterMetrics
@@ -28,6 +28,7 @@ from narrows.outcome.samples import Samples
 from narrows.outcome.states import States
 from narrows.outcome.transfers import Transfers
 from narrows.stats import Reached
+from narrows.store.saved import refusing_damage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,13 +145,8 @@ def load(directory: str | PathLike[str]) -> Run | Batch:
         found = data.get("format") if isinstance(data, dict) else None
         message = f"{root / SUMMARY}: format is {found!r}; allowed: {summaries.FORMAT}"
         raise InputError(message)
-    try:
+    with refusing_damage(root):
         return _revive(root, data, Scenario.from_text(text, str(root / SCENARIO)))
-    except NarrowsError:
-        raise
-    except (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, NotImplementedError) as error:
-        message = f"{directory}: is damaged: {error!r}"
-        raise InputError(message) from None
 
 
 def _revive(root: Path, data: dict[str, Any], scenario: Scenario) -> Run | Batch:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from narrows import ownership
-from narrows.base.errors import InputError, NarrowsError
 from narrows.store.journal import RUNS, records
+from narrows.store.saved import described, refusing_damage
 from narrows.studies.aqm.page import FORMAT, SUMMARY
 from narrows.studies.aqm.record import Record
 from narrows.studies.aqm.result import COLUMNS, Results
@@ -55,20 +54,6 @@ class Saved(Results):
         return self.names
 
 
-def holds_one(directory: str | PathLike[str]) -> bool:
-    """Whether a directory holds a finished comparison of queue disciplines.
-
-    Parameters
-    ----------
-    directory : path
-
-    Returns
-    -------
-    bool
-    """
-    return (Path(directory) / SUMMARY).is_file()
-
-
 def load(directory: str | PathLike[str]) -> Saved:
     """Read the directory of a finished comparison.
 
@@ -87,18 +72,8 @@ def load(directory: str | PathLike[str]) -> Saved:
     """
     root = Path(directory)
     ownership.found(root)
-    try:
-        content = json.loads((root / SUMMARY).read_text(encoding="utf-8"))
-        found = content.get("format") if isinstance(content, dict) else None
-        if found != FORMAT:
-            message = f"{root / SUMMARY}: format is {found!r}; allowed: {FORMAT}"
-            raise InputError(message)
-        return _revived(root, content)
-    except NarrowsError:
-        raise
-    except (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        message = f"{directory}: is damaged: {error!r}"
-        raise InputError(message) from None
+    with refusing_damage(root):
+        return _revived(root, described(root / SUMMARY, format=FORMAT))
 
 
 def _revived(root: Path, content: dict[str, Any]) -> Saved:

@@ -11,23 +11,22 @@ from narrows.base.errors import InputError
 from narrows.base.format import decimals, interval, number
 from narrows.stats import CONFIDENCE, welch_difference
 from narrows.studies.comparison import measures
+from narrows.studies.comparison.values import metrics_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from narrows.model.scenario import Scenario
     from narrows.outcome import Batch, Run
     from narrows.stats import Difference, Estimate
-    from narrows.studies.comparison.measures import Measure, Values
+    from narrows.studies.comparison.measures import Measure
+    from narrows.studies.comparison.values import Key, Values
 
 FORMAT: Final = 1
 """Version of the JSON format."""
 
 KIND: Final = "comparison"
 """Distinguishes the JSON of a comparison from that of a run."""
-
-ALL: Final = "all flows"
-"""Name of the subject that aggregates all flows."""
 
 BUSY: Final = 0.1
 """Utilisation in either arm from which a queue is shown even if it lost nothing."""
@@ -190,27 +189,27 @@ class Comparison:
     def flows(self) -> tuple[Subject, ...]:
         """The flows, in the order of the scenario."""
         controls = {flow.name: flow.cc for flow in self.first.outcome.runs[0].flows}
-        return self._subjects(measures.flows, measures.FLOW, controls)
+        return self._subjects("flow", measures.FLOW, controls)
 
     @cached_property
     def queues(self) -> tuple[Subject, ...]:
         """The queues that packets passed in both arms, in the order of the scenario."""
-        return self._subjects(measures.queues, measures.QUEUE, {})
+        return self._subjects("queue", measures.QUEUE, {})
 
     @cached_property
     def transfers(self) -> tuple[Subject, ...]:
         """The transfers that both arms have, by workload or flow and by size class."""
-        return self._subjects(measures.transfers, measures.TRANSFER, {})
+        return self._subjects("transfer_class", measures.TRANSFER, {})
 
     @cached_property
     def playbacks(self) -> tuple[Subject, ...]:
         """The video players, by flow."""
-        return self._subjects(measures.playbacks, measures.PLAYBACK, {})
+        return self._subjects("playback", measures.PLAYBACK, {})
 
     @cached_property
     def datagrams(self) -> tuple[Subject, ...]:
         """The datagrams of UDP flows, by flow."""
-        return self._subjects(measures.datagrams, measures.DATAGRAM, {})
+        return self._subjects("datagram", measures.DATAGRAM, {})
 
     @property
     def telling_queues(self) -> list[Subject]:
@@ -227,8 +226,7 @@ class Comparison:
         """All flows together; ``None`` if there is only one flow."""
         if len(self.first.outcome.runs[0].flows) < 2:
             return None
-        values = tuple([measures.together(run) for run in arm.outcome.runs] for arm in self.arms)
-        return Subject(ALL, None, _compared(measures.TOGETHER, *values))
+        return self._subjects("run", measures.TOGETHER, {})[0]
 
     def flow(self, name: str) -> Subject:
         """Find a flow.
@@ -252,21 +250,24 @@ class Comparison:
         message = f"flow is {name!r}; allowed: {', '.join(subject.name for subject in self.flows)}"
         raise InputError(message)
 
+    @cached_property
+    def _values(self) -> tuple[list[dict[Key, Values]], ...]:
+        return tuple([metrics_of(run) for run in arm.outcome.runs] for arm in self.arms)
+
     def _subjects(
-        self,
-        read: Callable[[Run], Mapping[str, Values]],
-        wanted: Sequence[Measure],
-        controls: Mapping[str, str | None],
+        self, kind: str, wanted: Sequence[Measure], controls: Mapping[str, str | None]
     ) -> tuple[Subject, ...]:
-        first, second = ([read(run) for run in arm.outcome.runs] for arm in self.arms)
-        names = [name for name in dict.fromkeys(n for one in first for n in one) if any(name in one for one in second)]
+        """Compare the objects of a kind that both arms have."""
+        first, second = self._values
+        keys = [key for key in dict.fromkeys(key for one in first for key in one) if key[0] == kind]
         return tuple(
             Subject(
-                name,
-                controls.get(name),
-                _compared(wanted, [one.get(name, {}) for one in first], [one.get(name, {}) for one in second]),
+                key[1],
+                controls.get(key[1]),
+                _compared(wanted, [one.get(key, {}) for one in first], [one.get(key, {}) for one in second]),
             )
-            for name in names
+            for key in keys
+            if any(key in one for one in second)
         )
 
     def to_json(self) -> dict[str, Any]:

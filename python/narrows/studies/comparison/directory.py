@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows import ownership
-from narrows.base.errors import InputError
 from narrows.store import results
+from narrows.store.saved import described, refusing_damage
 from narrows.studies.comparison.comparison import FORMAT, KIND, Arm, Comparison
 
 if TYPE_CHECKING:
@@ -70,20 +70,6 @@ def write(comparison: Comparison, directory: str | PathLike[str]) -> Path:
     return Path(directory)
 
 
-def holds_one(directory: str | PathLike[str]) -> bool:
-    """Whether a directory holds a comparison.
-
-    Parameters
-    ----------
-    directory : path
-
-    Returns
-    -------
-    bool
-    """
-    return (Path(directory) / FILE).is_file()
-
-
 def load(directory: str | PathLike[str]) -> Comparison:
     """Read the directory of a comparison; differences are computed again.
 
@@ -103,20 +89,9 @@ def load(directory: str | PathLike[str]) -> Comparison:
         If this version refuses the scenario in it.
     """
     root = Path(directory)
-    try:
-        content = json.loads((root / FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        message = f"{root / FILE}: cannot be read: {error}"
-        raise InputError(message) from None
-    found = (content.get("kind"), content.get("format")) if isinstance(content, dict) else (None, None)
-    if found != (KIND, FORMAT):
-        message = f"{root / FILE}: kind and format are {found}; allowed: {(KIND, FORMAT)}"
-        raise InputError(message)
-    try:
+    with refusing_damage(root / FILE):
+        content = described(root / FILE, kind=KIND, format=FORMAT)
         first, second = [(str(arm["label"]), str(arm["directory"])) for arm in content["arms"]]
-    except (KeyError, TypeError, ValueError) as error:
-        message = f"{root / FILE}: is damaged: {error!r}"
-        raise InputError(message) from None
     return Comparison(*(Arm(label, results.load(root / Path(folder).name)) for label, folder in (first, second)))
 
 

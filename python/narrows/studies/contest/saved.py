@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from narrows import ownership
-from narrows.base.errors import InputError, NarrowsError
+from narrows.base.errors import InputError
 from narrows.model.scenario import Scenario
 from narrows.store.journal import RUNS, records
+from narrows.store.saved import described, refusing_damage
 from narrows.studies.contest.contestant import Contestant
 from narrows.studies.contest.export import FORMAT
 from narrows.studies.contest.page import SCENARIO, SUMMARY
@@ -21,21 +21,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from narrows.studies.contest.plan import Plan
-
-
-def holds_one(directory: str | PathLike[str]) -> bool:
-    """Whether a directory holds a contest.
-
-    Parameters
-    ----------
-    directory : path
-
-    Returns
-    -------
-    bool
-    """
-    root = Path(directory)
-    return (root / SUMMARY).is_file() or (root / RUNS).is_file()
 
 
 def load(directory: str | PathLike[str]) -> Contest:
@@ -61,12 +46,8 @@ def load(directory: str | PathLike[str]) -> Contest:
     if not (root / SUMMARY).is_file():
         message = f"{directory}: has no {SUMMARY}: its contest has not ended; the command that started it continues it"
         raise InputError(message)
-    try:
-        content = json.loads((root / SUMMARY).read_text(encoding="utf-8"))
-        found = content.get("format") if isinstance(content, dict) else None
-        if found != FORMAT:
-            message = f"{root / SUMMARY}: format is {found!r}; allowed: {FORMAT}"
-            raise InputError(message)
+    with refusing_damage(root):
+        content = described(root / SUMMARY, format=FORMAT)
         plan = _plan(root, content)
         engine = content.get("engine")
         wanted = [plan.key(match, run, engine) for match in plan.matches for run in range(plan.runs)]
@@ -77,11 +58,6 @@ def load(directory: str | PathLike[str]) -> Contest:
             message = f"{directory}: {RUNS} lacks {lacking} of the {len(wanted)} runs of {SUMMARY}: it is damaged"
             raise InputError(message)
         return Contest(plan, tuple(there[key] for key in wanted), len(wanted), len(kept) - len(wanted))
-    except NarrowsError:
-        raise
-    except (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        message = f"{directory}: is damaged: {error!r}"
-        raise InputError(message) from None
 
 
 def _plan(root: Path, content: dict[str, Any]) -> Plan:

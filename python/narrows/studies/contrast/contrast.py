@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from narrows.base.errors import InputError
 from narrows.stats import adjusted_p, mean_ci
+from narrows.studies.comparison.values import metrics_of
 from narrows.studies.contrast import changes, metrics
 from narrows.studies.contrast.differences import Against, Difference, against, difference
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from narrows.stats import Estimate
     from narrows.studies.comparison.comparison import Arm
     from narrows.studies.comparison.measures import Measure
+    from narrows.studies.comparison.values import Key
 
 MATCHED: Final = ("flow", "transfer_class")
 """Kinds of which two results need an object in common."""
@@ -86,7 +88,7 @@ class Contrast:
     def __init__(self, arms: Sequence[Arm], wanted: Sequence[str] | None = None) -> None:
         _check(arms)
         self.arms = tuple(arms)
-        self._values = [[metrics.of(run) for run in arm.outcome.runs] for arm in self.arms]
+        self._values = [[metrics_of(run) for run in arm.outcome.runs] for arm in self.arms]
         self._names = [
             metrics.ordered(key for run in sorted(runs, key=len, reverse=True) for key in run) for runs in self._values
         ]
@@ -232,7 +234,7 @@ class Contrast:
         others = ", ".join(arm.label for arm in self.arms[1:])
         return f"<Contrast of {others} with {self.baseline.label}>"
 
-    def _rows(self, key: metrics.Key) -> list[Row]:
+    def _rows(self, key: Key) -> list[Row]:
         listed = [[run.get(key, {}) for run in runs] for runs in self._values]
         names = dict.fromkeys(name for runs in listed for values in runs for name in values)
         made = []
@@ -277,7 +279,7 @@ def _check(arms: Sequence[Arm]) -> None:
         raise InputError(message)
 
 
-def _check_common(first: str, mine: Sequence[metrics.Key], second: str, theirs: Sequence[metrics.Key]) -> None:
+def _check_common(first: str, mine: Sequence[Key], second: str, theirs: Sequence[Key]) -> None:
     """Raise if two results share neither a flow nor a class of transfers, although they have some."""
     here, there = ([key for key in keys if key[0] in MATCHED] for keys in (mine, theirs))
     if (here or there) and not set(here) & set(there):

@@ -1,23 +1,17 @@
-"""Every metric of a run, by the object that it describes, with title and unit."""
+"""Metrics as readers see them: title, unit, and the order of the objects that they describe."""
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from narrows.outcome.rows import WORDS
 from narrows.studies.comparison import measures
 from narrows.studies.comparison.measures import Measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from narrows.outcome import Run
-    from narrows.outcome.rows import AnyRow
-
-ALL: Final = "all flows"
-"""Name of the object whose metrics are those of all flows together."""
+    from narrows.studies.comparison.values import Key
 
 KINDS: Final = {
     "run": "run",
@@ -33,9 +27,6 @@ KINDS: Final = {
     "impairment": "impairments",
 }
 """Kinds of objects, in the order in which they are shown, with what a reader calls them."""
-
-INPUTS: Final = frozenset({"start_s"})
-"""Fields of metrics that the scenario sets or draws: they are no results."""
 
 _TITLES: Final = {
     measure.key: measure.title for measure in (*measures.FLOW, *measures.QUEUE, *measures.TRANSFER, *measures.PLAYBACK)
@@ -94,9 +85,6 @@ SHOWN: Final = frozenset(
 )
 """Metrics that tables for people show unless others are asked for."""
 
-Key = tuple[str, str]
-"""Kind and name of an object."""
-
 
 @cache
 def described(key: str) -> Measure:
@@ -122,54 +110,6 @@ def described(key: str) -> Measure:
     title = _TITLES.get(key) or stem.replace("_", " ").capitalize()
     counted = not any(part in key if part == "slowdown" else key.endswith(part) for part in _NO_COUNTS)
     return Measure(key, title, unit, scale, is_count=counted)
-
-
-def of(run: Run) -> dict[Key, dict[str, float | None]]:
-    """Return every metric of a run.
-
-    Parameters
-    ----------
-    run : Run
-
-    Returns
-    -------
-    dict
-        By kind and name of the object: value by metric, in the unit of the metric's name; ``None`` for "no value".
-        Queues that no packet reached are left out.
-    """
-    windows = measures.mean_windows(run)
-    found: dict[Key, dict[str, float | None]] = {}
-    if len(run.flows) > 1:
-        found["run", ALL] = measures.together(run)
-    for kind, rows in _rows(run):
-        for row in rows:
-            name = row.name
-            if (kind, name) in found and kind == "station":  # a node may be a station of two channels
-                name = f"{name} ({getattr(row, 'channel', '')})"
-            values = {
-                field.name: getattr(row, field.name)
-                for field in fields(row)
-                if field.name not in WORDS and field.name not in INPUTS
-            }
-            if kind == "flow":
-                values[measures.CWND.key] = windows.get(row.name)
-            found[kind, name] = values
-    return found
-
-
-def _rows(run: Run) -> Iterable[tuple[str, Iterable[AnyRow]]]:
-    return (
-        ("flow", run.flows),
-        ("transfer_class", run.transfer_classes),
-        ("playback", run.playbacks),
-        ("datagram", run.datagrams),
-        ("queue", [queue for queue in run.queues if queue.arrived_packets]),
-        ("subqueue", run.subqueues),
-        ("router", run.routers),
-        ("station", run.stations),
-        ("channel", run.channels),
-        ("impairment", run.impairments),
-    )
 
 
 def ordered(keys: Iterable[Key]) -> list[Key]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 from narrows import _core
 from narrows.outcome.conditions import table as conditions_table
 from narrows.report import charts, render, style, tables
+from narrows.studies.comparison.values import ALL
 from narrows.studies.contrast import shown, table, words
-from narrows.studies.contrast.metrics import ALL, KINDS
+from narrows.studies.contrast.metrics import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

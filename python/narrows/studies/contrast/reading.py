@@ -10,6 +10,7 @@ from narrows.outcome.outcome import Outcome
 from narrows.store import results
 from narrows.studies.comparison import directory as comparisons
 from narrows.studies.comparison.comparison import Arm, Comparison
+from narrows.studies.kinds import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
 FILES: Final = (results.SUMMARY, results.SCENARIO, results.SAMPLES, results.REPORT, results.COMPARISON)
 """Files of a result directory that may stand for it."""
 
-_OTHERS: Final = (
-    ("sweep.json", "a sweep, whose page compares its points: narrows report {}"),
-    ("contest.json", "a contest, whose page compares its pairs: narrows report {}"),
-    ("compare.json", "a comparison of results, whose page is {}/report.html"),
-)
-"""Directories that are no result of a scenario, by a file in them, and what to do instead."""
+_OTHERS: Final = {
+    "sweep": "a sweep, whose page compares its points: narrows report {}",
+    "contest": "a contest, whose page compares its pairs: narrows report {}",
+    "aqm": "a comparison of queue disciplines, whose page is {}/report.html",
+    "contrast": "a comparison of results, whose page is {}/report.html",
+}
+"""Directories that are no result of a scenario, by kind, and what to do instead."""
 
 
 def arms(given: Sequence[Result], names: Sequence[str] | None = None) -> tuple[Arm, ...]:
@@ -127,11 +129,10 @@ def _read(path: Path) -> list[tuple[str, Run | Batch]]:
     if not directory.is_dir():
         message = f"{path}: does not exist; allowed: a directory that `narrows run` or `narrows live` wrote with -o"
         raise InputError(message)
-    if comparisons.holds_one(directory):
+    found = kind_of(directory)
+    if found == "comparison":
         return [(arm.label, arm.outcome) for arm in comparisons.load(directory).arms]
-    if not (directory / results.SUMMARY).is_file():
-        for file, words in _OTHERS:
-            if (directory / file).is_file():
-                message = f"{path}: holds {words.format(directory)}"
-                raise InputError(message)
+    if found in _OTHERS:
+        message = f"{path}: holds {_OTHERS[found].format(directory)}"
+        raise InputError(message)
     return [("", results.load(directory))]

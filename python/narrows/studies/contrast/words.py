@@ -6,8 +6,9 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from narrows.base.format import number
+from narrows.studies.comparison.values import ALL
 from narrows.studies.contrast import shown
-from narrows.studies.contrast.metrics import ALL, KINDS
+from narrows.studies.contrast.metrics import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,6 +12,7 @@ from narrows import _core
 from narrows.metrics import NO_CWND
 from narrows.studies.comparison import measures
 from narrows.studies.comparison.measures import Measure
+from narrows.studies.comparison.values import mean_windows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -134,7 +135,7 @@ def of(key: str, place: str, run: Run, seconds: float) -> Record:
     -------
     Record
     """
-    windows = measures.mean_windows(run)
+    windows = mean_windows(run)
     frame = run.samples.frame("flow")
     grid = np.arange(round(run.scenario.duration_s / SAMPLE_S)) * SAMPLE_S
     flows = []
