@@ -88,7 +88,7 @@ def test_the_gallery_shows_each_page_that_is_made_and_names_its_command() -> Non
     shown = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
     assert set(re.findall(r'href="gallery/([\w-]+)/report\.html"', shown)) == {page.name for page in gallery.PAGES}
     for page in gallery.PAGES:
-        command = page.commands[0].replace(" -o OUT", "")
+        command = page.commands[0].replace(" -o OUT", "").replace("IN/", "results/")
         assert f"<code>{command}</code>" in shown, command
         assert f'src="gallery/{page.name}.svg"' in shown
 

@@ -8,10 +8,12 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -26,9 +28,11 @@ class Made:
     name: str
     """Its folder."""
     commands: tuple[str, ...]
-    """What makes it; `OUT` stands for its folder."""
+    """What makes it; `OUT` stands for its folder, and `IN` for that of the inputs."""
     picture: str
     """The figure of it that the gallery shows, as a pattern of files in its folder."""
+    inputs: tuple[str, ...] = ()
+    """What makes the results that it reads; `IN` stands for their folder, which is removed afterwards."""
 
 
 PAGES: Final = (
@@ -37,6 +41,15 @@ PAGES: Final = (
     Made("l4s", ("narrows run l4s -o OUT", "narrows report OUT"), "figures/*rtt*.svg"),
     Made("transfers", ("narrows run page-loads -o OUT", "narrows report OUT"), "figures/*.svg"),
     Made("sweep", ("narrows sweep examples/buffer_sweep.toml -o OUT",), "figures/over-buffer.svg"),
+    Made(
+        "compare",
+        ("narrows compare IN/cubic IN/bbr -o OUT",),
+        "figures/queue-distribution.svg",
+        inputs=(
+            "narrows run dumbbell-cubic --runs 5 -o IN/cubic",
+            "narrows run dumbbell-cubic --runs 5 --set tcp.cc=bbr -o IN/bbr",
+        ),
+    ),
     Made(
         "contest",
         ("narrows contest --cc cubic,bbr,reno,vegas --on contest-wired --runs 2 -o OUT",),
@@ -49,17 +62,20 @@ PAGES: Final = (
 
 def make(page: Made, folder: Path) -> None:
     """Run a page's commands, and keep its picture beside it as `picture.svg`."""
-    for command in page.commands:
-        words = [str(folder) if word == "OUT" else word for word in shlex.split(command)[1:]]
-        sys.stdout.write(f"  {command.replace('OUT', page.name)}\n")
-        sys.stdout.flush()
-        subprocess.run(
-            [sys.executable, "-c", "from narrows.cli import main; main()", *words],
-            cwd=ROOT,
-            check=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+    with tempfile.TemporaryDirectory() as inputs:
+        for command in (*page.inputs, *page.commands):
+            sys.stdout.write(f"  {command.replace('OUT', page.name)}\n")
+            sys.stdout.flush()
+            words = [
+                str(folder) if word == "OUT" else re.sub("^IN/", f"{inputs}/", word) for word in shlex.split(command)
+            ]
+            subprocess.run(
+                [sys.executable, "-c", "from narrows.cli import main; main()", *words[1:]],
+                cwd=ROOT,
+                check=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
     pictures = sorted(folder.glob(page.picture))
     if not pictures:
         message = f"{page.name}: {' and '.join(page.commands)} made no {page.picture}"
