@@ -18,6 +18,7 @@ from narrows.export.drawings import of_figures, save
 from narrows.export.grey import distinct
 from narrows.export.tex import escape
 from narrows.export.values import Printed
+from narrows.report import sequence, sequence_marks
 from narrows.report.values import Band, Figure, Line, Panel
 
 if TYPE_CHECKING:
@@ -137,6 +138,59 @@ def test_pgfplots_holds_the_numbers() -> None:
     found = np.array([[float(value) for value in row.split()] for row in table.splitlines()])
     np.testing.assert_allclose(found[:, 0], line.x, rtol=1e-5)
     np.testing.assert_allclose(found[:, 1], line.y, rtol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def captured(tmp_path_factory: pytest.TempPathFactory) -> nw.Run:
+    """A run with losses and captured packets."""
+    folder = tmp_path_factory.mktemp("captured")
+    return nw.run("dumbbell-cubic", seed=1, overrides={"duration": "12 s"}, pcap=folder)
+
+
+def test_a_time_sequence_graph_compiles_and_fits_its_column(captured: nw.Run, tmp_path: Path) -> None:
+    nw.export.write(captured, tmp_path / "out", "pgf", figures="time-sequence-first")
+    body = r"\setbox0\hbox{\input{time-sequence-first.tikz}}\typeout{Wide \the\wd0}\box0"
+    log = compiled(tmp_path / "out", body, needed(*tikz.NEEDED))
+    (width,) = re.findall(r"Wide ([\d.]+)pt", log)
+    assert 235 < float(width) < 254
+
+
+def test_a_time_sequence_graph_for_latex_has_every_retransmission(captured: nw.Run) -> None:
+    """Bars join segments; what is lost and sent again stays, unless another mark hides it."""
+    figure = sequence.figure(captured, "first", (0.0, 3.0))
+    text = pgfplots.picture(figure, 3.5)
+    flow = figure.panels[0].flows[0]
+    inside = flow.segments.time_ns <= 3e9
+    again = inside & flow.segments.retransmitted
+    tables = dict(re.findall(r"addplot\[(.*?), forget plot\] table \{\n(.*?)\n\};", text, re.DOTALL))
+    (bars,) = (
+        rows for options, rows in tables.items() if options.startswith(tikz.named(sequence.KINDS["retransmission"]))
+    )
+    found = np.array([[float(value) for value in row.split()] for row in bars.splitlines()]).reshape(-1, 3, 2)
+    assert np.isnan(found[:, 2, 1]).all(), "bars are apart"
+    # Each retransmission has a bar in its own cell of the drawing: 3 s and the shown numbers, by 400.
+    near_s, near = 3.0 / 400, flow.segments.seq[inside].max() * 1.7 / 400
+    for time, low in zip(flow.segments.time_ns[again] / 1e9, flow.segments.seq[again], strict=True):
+        apart = np.abs(found[:, 0] - (time, low))
+        assert ((apart[:, 0] <= near_s) & (apart[:, 1] <= near)).any()
+    assert 0 < len(found) <= again.sum()
+    (crosses,) = (rows for options, rows in tables.items() if "mark=x" in options)
+    lost = (inside & flow.segments.lost).sum()
+    assert 0 < len(crosses.splitlines()) <= lost
+    assert "a bar joins segments within" in text
+
+
+def test_marks_that_hide_each_other_are_drawn_once() -> None:
+    """A cell of the drawing has one point, whatever number of packets was marked in it."""
+    time = np.repeat(np.linspace(0.0, 1.0, 20), 500)
+    y = np.repeat(np.arange(20) * 1000, 500)
+    points = sequence_marks.Points("ECN mark or echo", time, y, "diamond")
+    steps = sequence_marks.Steps("ACK", time, y)
+    made = sequence_marks.sparse(sequence_marks.Marks("flow", (steps, points), (0.0, 20_000.0), ""), 400)
+    assert made.layers[0] is steps
+    left = made.layers[1]
+    assert isinstance(left, sequence_marks.Points)
+    assert (left.time.tolist(), left.y.tolist()) == (np.unique(time).tolist(), np.unique(y).tolist())
 
 
 def test_fonts_of_pdf_are_embedded_as_truetype(exported: Path) -> None:

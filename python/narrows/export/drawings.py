@@ -121,7 +121,6 @@ def of_packets(outcome: Run | Batch) -> tuple[Drawing, ...]:
     Returns
     -------
     tuple of Drawing
-        For matplotlib alone: hundreds of thousands of segments are too many for LaTeX.
     """
     from narrows.packets import Links, tcp_flows
     from narrows.report import sequence
@@ -135,13 +134,16 @@ def of_packets(outcome: Run | Batch) -> tuple[Drawing, ...]:
     def draw(flow: str, width_in: float) -> Any:
         return to_matplotlib(replace(sequence.figure(outcome, flow), width_in=width_in))
 
+    def written(flow: str, width_in: float) -> str:
+        return pgfplots.picture(sequence.figure(outcome, flow), width_in)
+
     return tuple(
         Drawing(
             f"{sequence.NAME}-{re.sub(r'[^A-Za-z0-9.]+', '-', name).strip('-')}",
             f"Time-sequence graph of {name}",
             "As tcptrace draws it: segments, ACKs, the receiver's window, SACK blocks, losses and retransmissions.",
             partial(draw, name),
-            None,
+            partial(written, name),
         )
         for name in names[: sequence.MOST_FLOWS]
     )

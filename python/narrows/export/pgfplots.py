@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from narrows.export import pgfplots_sequence
 from narrows.export.tex import escape
 from narrows.export.tikz import colours, named
 from narrows.report.printed import MOST_NAMED
@@ -45,6 +46,12 @@ PATTERNS: Final = {
 
 DASHES: Final = ("solid", "dashed", "dotted", "dash dot")
 
+_RIGHT_MM: Final = 5.0
+"""Width to the right of the axes, mm."""
+_SAMPLE_MM: Final = 10.0
+"""Width of an entry of a legend without its name, mm."""
+_LEGEND_LETTER_MM: Final = 1.35
+"""Width of a letter of a name in a legend, about, mm."""
 _DIGIT_MM: Final = 1.45
 LETTER_MM: Final = 1.5
 """Width of a digit and of a letter at the size of tick labels and legends, about, mm."""
@@ -66,16 +73,18 @@ def picture(figure: Figure, width_in: float) -> str:
     -------
     str
     """
-    limits = y_limits(figure)
+    sequences = [pgfplots_sequence.of_panel(panel, figure.x_range) if panel.flows else None for panel in figure.panels]
+    limits = [ends if graph is None else graph.y_range for ends, graph in zip(y_limits(figure), sequences, strict=True)]
     margin = 8.5 + _DIGIT_MM * max(map(_digits, limits), default=0)
-    width = 25.4 * width_in - margin - 5.0
+    width = 25.4 * width_in - margin - _RIGHT_MM
     used = [line.colour for panel in figure.panels for line in panel.lines]
     used += [band.colour for panel in figure.panels for band in panel.bands] + [_GREY, GRID, _DARK]
     legend = _legend(figure, width)
     body: list[str] = []
-    for index, (panel, ends) in enumerate(zip(figure.panels, limits, strict=True)):
-        body.append(rf"\nextgroupplot[{', '.join(_options(panel, ends, legend if index == 0 else []))}]")
-        body += _panel(figure, panel)
+    for index, (panel, ends, graph) in enumerate(zip(figure.panels, limits, sequences, strict=True)):
+        titled = panel if graph is None else replace(panel, title=graph.title)
+        body.append(rf"\nextgroupplot[{', '.join(_options(titled, ends, legend if index == 0 else []))}]")
+        body += _panel(figure, panel) if graph is None else pgfplots_sequence.plots(graph)
         body += [command for entry in (legend if index == 0 else []) for command in entry]
     return "\n".join(
         [
@@ -111,7 +120,7 @@ def _shared(figure: Figure, margin: float, width: float) -> Iterator[str]:
     yield "scaled ticks=false, y tick label style={/pgf/number format/fixed, /pgf/number format/1000 sep={,}}"
     yield "unbounded coords=jump, every axis plot/.append style={line join=round}"
     yield f"ylabel style={{at={{(axis description cs:{-(margin - 4) / width:.4f},0.5)}}, anchor=south}}"
-    yield r"title style={at={(0,1)}, anchor=south west, font=\footnotesize\bfseries, inner sep=1.5pt}"
+    yield r"title style={at={(0,1)}, yshift=-6pt, anchor=south west, font=\footnotesize\bfseries, inner sep=1.5pt}"
     above = f"at={{(0.5,1)}}, anchor=south, yshift={_lift(figure)}"
     gap = "/tikz/every even column/.append style={column sep=2.5mm}"
     yield rf"legend style={{draw=none, fill=none, font=\scriptsize, {above}, {gap}}}"
@@ -166,10 +175,23 @@ def _legend(figure: Figure, width: float) -> list[list[str]]:
                 )
     if not 1 < len(entries) <= MOST_NAMED:
         return []
-    fit = max(1, int(width // (10 + LETTER_MM * max(map(len, entries)))))
+    fit = _side_by_side(list(entries), width)
     made = [[rf"\addlegendimage{{{pen}}}", rf"\addlegendentry{{{escape(name)}}}"] for name, pen in entries.items()]
     made[0].insert(0, f"% columns {fit}")
     return made
+
+
+def _side_by_side(names: list[str], width: float) -> int:
+    """Return how many entries of a legend fit side by side; rows are filled from the left.
+
+    >>> _side_by_side(["segment", "retransmission", "lost", "ACK", "receiver's window", "SACK block"], 60.0)
+    2
+    """
+    for count in range(len(names), 1, -1):
+        longest = [max(map(len, names[column::count])) for column in range(count)]
+        if sum(_SAMPLE_MM + _LEGEND_LETTER_MM * letters for letters in longest) <= width + 2 * _RIGHT_MM:
+            return count
+    return 1
 
 
 def _panel(figure: Figure, panel: Panel) -> Iterator[str]:

@@ -34,9 +34,11 @@ def kind_of(directory: Path) -> Kind | None:
 
     if (directory / results.COMPARISON).is_file():
         return "comparison"
+    if (directory / results.SUMMARY).is_file():
+        # A run's scenario is beside it; so its summary, which may be large, need not be read.
+        is_run = (directory / results.SCENARIO).is_file() or not has(directory / results.SUMMARY, "paper")
+        return "run" if is_run else "reproduction"
     if has(directory / CONTRAST, "kind", KIND):
         return "contrast"
-    if (directory / results.SUMMARY).is_file():
-        return "reproduction" if has(directory / results.SUMMARY, "paper") else "run"
     named: tuple[tuple[str, Kind], ...] = ((MARKER, "sweep"), (AQM, "aqm"), (CONTEST, "contest"), (RUNS, "contest"))
     return next((kind for name, kind in named if (directory / name).is_file()), None)

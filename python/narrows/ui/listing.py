@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from narrows.base.errors import InputError
 from narrows.store import results
-from narrows.studies.contest import saved
-from narrows.studies.sweep import directory as sweeps
+from narrows.studies.kinds import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +22,9 @@ MOST_RESULTS: Final = 500
 
 DEEPEST: Final = 6
 """Levels below the top that a walk reads."""
+
+_SHOWN: Final = ("run", "comparison", "sweep", "contest")
+"""Kinds that are shown by more than their page."""
 
 _SKIPPED: Final = frozenset({"node_modules", "target", "__pycache__", "figures", "pcap", "runs"})
 
@@ -66,14 +68,9 @@ def entry(directory: Path, name: str) -> Entry | None:
         ``None`` if it holds no results.
     """
     has_page = (directory / results.REPORT).is_file()
-    if (directory / results.COMPARISON).is_file():
-        return Entry(name, directory, "comparison", has_page)
-    if (directory / results.SUMMARY).is_file() and (directory / results.SCENARIO).is_file():
-        return Entry(name, directory, "run", has_page)
-    if (directory / sweeps.MARKER).is_file():
-        return Entry(name, directory, "sweep", has_page)
-    if saved.holds_one(directory):
-        return Entry(name, directory, "contest", has_page)
+    kind = kind_of(directory)
+    if kind in _SHOWN and (kind != "run" or (directory / results.SCENARIO).is_file()):
+        return Entry(name, directory, kind, has_page)
     return Entry(name, directory, "page", has_page) if has_page else None
 
 
