@@ -35,9 +35,7 @@ def kind_of(directory: Path) -> Kind | None:
     if (directory / results.COMPARISON).is_file():
         return "comparison"
     if (directory / results.SUMMARY).is_file():
-        # A run's scenario is beside it; so its summary, which may be large, need not be read.
-        is_run = (directory / results.SCENARIO).is_file() or not has(directory / results.SUMMARY, "paper")
-        return "run" if is_run else "reproduction"
+        return "reproduction" if has(directory / results.SUMMARY, "paper") else "run"
     if has(directory / CONTRAST, "kind", KIND):
         return "contrast"
     named: tuple[tuple[str, Kind], ...] = ((MARKER, "sweep"), (AQM, "aqm"), (CONTEST, "contest"), (RUNS, "contest"))
