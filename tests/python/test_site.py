@@ -76,6 +76,21 @@ def test_sources_are_listed_with_their_text() -> None:
     assert SITE.pages["examples/buffer_sweep.toml"] == "source/examples/buffer_sweep.toml.md"
 
 
+def test_the_laboratory_goes_into_the_site_where_its_document_expects_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page"
+    assemble.with_laboratory(page, tmp_path / "without")
+    assert "is not built; `make setup` says why" in capsys.readouterr().err
+    (page / "lessons").mkdir(parents=True)
+    for name in ("index.html", "lessons/index.html"):
+        (page / name).write_text("<title>", encoding="utf-8")
+    assemble.with_laboratory(page, tmp_path / "site")
+    linked = re.findall(r'(?:href|src)="([^"?#]+)', (ROOT / "docs" / "laboratory.md").read_text(encoding="utf-8"))
+    assert set(linked) == {"laboratory/index.html", "laboratory/lessons/index.html"}
+    assert all((tmp_path / "site" / name).is_file() for name in linked)
+
+
 def test_a_folder_of_the_users_is_not_assembled_into(tmp_path: Path) -> None:
     kept = tmp_path / "mine.md"
     kept.write_text("mine", encoding="utf-8")

@@ -43,6 +43,9 @@ OUTSIDE: Final = {
 }
 """Documents outside `docs/`, and their pages on the site."""
 
+LABORATORY: Final = "python/narrows/laboratory"
+"""Where `make setup` builds the laboratory's page; it goes into `laboratory` on the site."""
+
 NOTEBOOKS: Final = "examples"
 """Where the notebooks are that the site executes."""
 
@@ -186,6 +189,15 @@ def assemble(directory: Path) -> None:
             page.write_text(site.text(source), encoding="utf-8")
         else:
             shutil.copyfile(ROOT / source, page)
+    with_laboratory(ROOT / LABORATORY, directory)
+
+
+def with_laboratory(page: Path, directory: Path) -> None:
+    """Copy the laboratory's page into the site, or say how it is built."""
+    if (page / "index.html").is_file():
+        shutil.copytree(page, directory / "laboratory")
+    else:
+        sys.stderr.write(f"   the site has no laboratory: {page} is not built; `make setup` says why\n")
 
 
 def main() -> None:

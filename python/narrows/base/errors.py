@@ -139,6 +139,12 @@ class RunError(NarrowsError):
     """A failed run, or a failure to write its results."""
 
 
+class UnavailableError(NarrowsError):
+    """Something that this installation or machine lacks, with what would add it."""
+
+    exit_code = 3
+
+
 class LiveError(NarrowsError):
     """A failed operation on a real kernel: a live run, or attaching to this host.
 

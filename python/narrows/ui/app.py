@@ -13,7 +13,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainT
 from starlette.routing import Mount, Route, WebSocketRoute
 
 from narrows import _core
-from narrows.base.errors import RunError
+from narrows.base.errors import UnavailableError
 from narrows.ui.access import Guard
 from narrows.ui.bench import Bench
 from narrows.ui.session import Session
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from narrows.ui.opened import Opened
 
 PAGE: Final = Path(__file__).resolve().parents[1] / "laboratory"
-"""The built page, which `npm run build` in `web` writes."""
+"""The built page, which `make setup` builds from `web`."""
 
 _MARK: Final = '<meta name="narrows-server" content="{root}">'
 """Tells a page that a server is behind it, and where."""
@@ -54,15 +54,15 @@ def check_page(directory: Path = PAGE) -> None:
 
     Raises
     ------
-    RunError
+    UnavailableError
         If it has not.
     """
     if not (directory / "index.html").is_file():
         message = (
-            f"{directory}: has no page of the laboratory; in a checkout, build it: `npm ci && npm run build` in web/ "
-            "(Node 22 or later)"
+            f"{directory}: has no page of the laboratory; in a checkout, `make setup` builds it where npm is installed "
+            "(Debian packages nodejs and npm)"
         )
-        raise RunError(message)
+        raise UnavailableError(message)
 
 
 class Laboratory:

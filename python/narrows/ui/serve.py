@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows.base import interruption
-from narrows.base.errors import InputError, NarrowsError, RunError
+from narrows.base.errors import InputError, RunError, UnavailableError
 
 if TYPE_CHECKING:
     from narrows.ui.app import Laboratory
@@ -27,12 +27,6 @@ _MOST_MESSAGE: Final = 80_000_000
 _TICK_S: Final = 0.2
 _LAST_S: Final = 0.5
 """Time that the server gets to close its connections, s."""
-
-
-class UnavailableError(NarrowsError):
-    """Packages that this installation lacks."""
-
-    exit_code = 3
 
 
 def check() -> None:
@@ -109,11 +103,9 @@ def start(found: Opened, port: int = 0, page: Path | None = None, top: Path | No
     Raises
     ------
     UnavailableError
-        If a package is missing.
+        If a package is missing, or the page has not been built.
     InputError
         If the port cannot be used.
-    RunError
-        If the page has not been built.
     """
     check()
     import uvicorn
