@@ -1,6 +1,6 @@
 """Count the tests of one step of `.ci/test`, and list those that were skipped on this machine.
 
-Usage: tally.py LOG SKIPS. LOG is what `cargo test`, `cargo nextest` or `pytest` printed. SKIPS is the file to which
+Usage: tally.py LOG SKIPS. LOG is what `cargo test`, `cargo nextest`, `vitest` or `pytest` printed. SKIPS is the file to which
 Rust tests that return early append a line each: test binary, test and reason, between tabs (crates/live/tests/skips).
 For the runner such a test has passed. The list goes to standard error, "PASSED FAILED SKIPPED" to standard output.
 """
@@ -20,6 +20,7 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 CARGO = re.compile(r"^test result: ")
 NEXTEST = re.compile(r"^\s*Summary \[.*\] .* tests? run: ")
 PYTEST = re.compile(r"\b(?:passed|failed|errors?|skipped|deselected|no tests ran)\b.* in [0-9.]+s\b")
+VITEST = re.compile(r"^\s*Tests\s+.*\([0-9]+\)\s*$")
 NUMBER = re.compile(r"([0-9]+) (passed|failed|skipped|errors?|timed out|exec failed)\b")
 FAILURES = frozenset({"failed", "error", "errors", "timed out", "exec failed"})
 
@@ -41,7 +42,7 @@ class Skip(NamedTuple):
 
 
 def count(log: Iterable[str]) -> Tally:
-    """Return what the summaries in a log of cargo, nextest or pytest add up to.
+    """Return what the summaries in a log of cargo, nextest, vitest or pytest add up to.
 
     Tests that cargo and nextest ignore are not counted: another step runs them, or nothing does on purpose.
     """
@@ -49,7 +50,7 @@ def count(log: Iterable[str]) -> Tally:
     for coloured in log:
         line = COLOUR.sub("", coloured)
         rust = CARGO.match(line) or NEXTEST.match(line)
-        if not (rust or PYTEST.search(line)):
+        if not (rust or VITEST.match(line) or PYTEST.search(line)):
             continue
         for number, what in NUMBER.findall(line):
             if what == "passed":

@@ -73,7 +73,7 @@ def ci(tmp_path: Path) -> Callable[..., Run]:
         (tmp_path / "calls").write_text("")
         environment = {key: value for key, value in os.environ.items() if key not in {"PYTEST_ARGS", "NEXTEST"}}
         environment |= {"PATH": f"{tools}:/usr/bin:/bin"}
-        environment |= {"CALLS": str(tmp_path / "calls"), "TOLD": str(tmp_path / "told")}
+        environment |= {"PAGE": "0", "CALLS": str(tmp_path / "calls"), "TOLD": str(tmp_path / "told")}
         ended = subprocess.run(
             [ROOT / ".ci" / "test", what], cwd=ROOT, env=environment | more, capture_output=True, text=True, check=False
         )

@@ -50,6 +50,12 @@ SKIPPED [2] tests/python/test_live.py:12: needs root
 \x1b[31m=== \x1b[1m1 failed\x1b[0m, 4 passed, 2 skipped, 3 deselected, 1 error in 12.34s (0:00:12) ===\x1b[0m
 """
 
+VITEST = """
+ Test Files  1 failed | 3 passed (4)
+\x1b[2m      Tests \x1b[22m \x1b[31m1 failed\x1b[39m | \x1b[32m25 passed\x1b[39m | 2 skipped (28)
+   Duration  4.13s (transform 123ms, setup 0ms, tests 1.97s)
+"""
+
 SKIPS = """narrows_live\ttun::tests::a\tneeds root
 narrows_live\ttun::tests::b\tneeds root
 laws\tclimbs\tonly 2 climbs in the time
@@ -65,13 +71,14 @@ loader\t?\ttc is not installed
         (CARGO, (239, 1, 0)),
         (NEXTEST, (116, 4, 0)),
         (PYTEST, (4, 2, 2)),
+        (VITEST, (25, 1, 2)),
         (CARGO + NEXTEST + PYTEST, (359, 7, 2)),
         ("Success: no issues found in 301 source files\nAll checks passed!\n", (0, 0, 0)),
         ("================ no tests ran in 0.05s ================\n", (0, 0, 0)),
         ("     Summary [   0.001s] 1/3 tests run: 0 passed, 1 failed, 0 skipped\n", (0, 1, 0)),
         ("     Summary [   0.001s] 1 test run: 1 passed, 0 skipped\n", (1, 0, 0)),
     ],
-    ids=["cargo", "nextest", "pytest", "one after the other", "lints", "none", "stopped early", "one"],
+    ids=["cargo", "nextest", "pytest", "vitest", "one after the other", "lints", "none", "stopped early", "one"],
 )
 def test_summaries_of_each_runner_are_added_up(tally: ModuleType, log: str, expected: tuple[int, int, int]) -> None:
     assert tally.count(log.splitlines()) == expected
