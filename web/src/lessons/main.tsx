@@ -1,6 +1,10 @@
 /** A lesson's page: the laboratory with the lesson's scenario, beside the text that is in the page already. */
 
+import { effect } from "@preact/signals";
 import { render } from "preact";
+import { texts } from "../model/state";
+import { link } from "../share/link";
+import { Notices } from "../share/notices";
 import { Laboratory } from "../ui/app";
 import { start } from "../ui/start";
 import type { Watched } from "./lesson";
@@ -11,6 +15,25 @@ function content(id: string): string {
   return document.getElementById(id)?.textContent ?? "";
 }
 
+/** Time without a change before the link is made, ms. */
+const QUIET_MS = 300;
+
+/** Keeps the link to the laboratory at what the lesson's page shows. */
+function follow(anchor: HTMLAnchorElement): void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const { href } = anchor;
+  effect(() => {
+    const text = texts.a.value;
+    clearTimeout(timer);
+    anchor.href = href;
+    timer = setTimeout(async () => {
+      // A text that is too long for a link is told of where links are made.
+      const made = await link().catch(() => null);
+      if (made && text === texts.a.peek()) anchor.href = made.href;
+    }, QUIET_MS);
+  });
+}
+
 const root = document.getElementById("app");
 const watched = document.getElementById("watched");
 const watch: Watched[] = JSON.parse(content("watch"));
@@ -18,7 +41,15 @@ printing();
 if (root) {
   void start(root, content("scenario"), () => {
     root.replaceChildren();
-    render(<Laboratory />, root);
+    render(
+      <>
+        <Notices />
+        <Laboratory />
+      </>,
+      root,
+    );
+    const anchor = document.getElementById("open");
+    if (anchor instanceof HTMLAnchorElement) follow(anchor);
     if (watched) render(<WatchedNumbers watch={watch} />, watched);
   });
 }

@@ -99,6 +99,7 @@ ${paragraphs(lesson.text)}
 <h2>Question</h2>
 <p>${inline(lesson.question)}</p>
 ${list("ol", lesson.steps)}
+<p class="notes">Settings that have no control of their own are changed in the scenario's text.</p>
 <div id="watched"></div>
 </section>
 <details><summary>Hints</summary>

@@ -1,8 +1,9 @@
 /** The user's texts of congestion controls. A text that was changed, or came by a link, is not run until asked. */
 
-import { computed, signal } from "@preact/signals";
+import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import type { Own } from "../engine/types";
 import { engine, own } from "../model/state";
+import { offered } from "../share/content";
 import { examples } from "./examples";
 import { type Fault, nameFault, probe } from "./probe";
 
@@ -26,8 +27,8 @@ export const draft = computed<Draft>(() => drafts.value[shown.value] ?? { name: 
 /** What is wrong with the text that was last asked to run; null if nothing is. */
 export const fault = signal<(Fault & { name: string }) | null>(null);
 
-/** Whether texts came by a link and none of them was run since. */
-export const foreign = signal(false);
+/** Whether texts came by a link and wait until the user runs them. */
+export const foreign = computed(() => offered.value.length > 0);
 
 /** Whether a text is being read. */
 export const reading = signal(false);
@@ -42,12 +43,18 @@ export function edit(change: Partial<Draft>): void {
   drafts.value = drafts.value.map((one, index) => (index === shown.peek() ? { ...one, ...change } : one));
 }
 
+/** A name that no text has: the given one with a number. */
+function other(name: string): string {
+  const names = new Set(drafts.peek().map((one) => one.name));
+  let number = 2;
+  while (names.has(`${name}_${number}`)) number++;
+  return `${name}_${number}`;
+}
+
 /** Adds a text and shows it; a name that is there already gets a number. */
 export function add(one: Draft): void {
-  const names = new Set(drafts.peek().map((other) => other.name));
-  let { name } = one;
-  for (let number = 2; names.has(name); number++) name = `${one.name}_${number}`;
-  drafts.value = [...drafts.peek(), { name, source: one.source }];
+  const there = drafts.peek().some(({ name }) => name === one.name);
+  drafts.value = [...drafts.peek(), { name: there ? other(one.name) : one.name, source: one.source }];
   shown.value = drafts.value.length - 1;
 }
 
@@ -60,24 +67,40 @@ export function remove(): void {
   own.value = own.peek().filter((one) => one.name !== name);
 }
 
-/** Takes texts that came by a link: they are shown, and not run until the user asks. */
-export function offer(texts: Draft[]): void {
-  if (texts.length === 0) return;
-  drafts.value = texts.map(({ name, source }) => ({ name, source }));
-  shown.value = 0;
-  foreign.value = true;
+/** Controls that were taken in, so that texts that the user changes later are left alone. */
+const taken = new Set<string>();
+
+/** Shows a control that the page was given. A text of the user's of the same name stays, under another name. */
+function takeIn({ name, source }: Draft): void {
+  const key = JSON.stringify([name, source]);
+  if (taken.has(key)) return;
+  taken.add(key);
+  const list = drafts.peek();
+  const at = list.findIndex((one) => one.name === name);
+  if (list[at]?.source === source) return;
+  const before = list[at];
+  const mine =
+    before && !examples.some((one) => one.source === before.source) ? [{ ...before, name: other(name) }] : [];
+  drafts.value = [...list.filter((one) => one.name !== name), ...mine, { name, source }];
+  shown.value = drafts.value.length - 1;
 }
+
+// Links bring controls: those that wait for the user, and those that runs use already.
+effect(() => {
+  for (const one of [...own.value, ...offered.value]) untracked(() => takeIn(one));
+});
 
 /** Reads the shown text (all texts, if they came by a link) and lets runs use it. Resolves to whether that succeeded. */
 export async function use(): Promise<boolean> {
-  const wanted = foreign.peek() ? drafts.peek() : [draft.peek()];
+  const waiting = new Set(offered.peek().map((one) => one.name));
+  const wanted = drafts.peek().filter((one) => one === draft.peek() || waiting.has(one.name));
   // biome-ignore lint/suspicious/noExplicitAny: the format is the engine's
-  const taken: string[] = (engine.peek()?.catalogue().cc ?? []).map((row: any) => String(row.name));
+  const reserved: string[] = (engine.peek()?.catalogue().cc ?? []).map((row: any) => String(row.name));
   reading.value = true;
   try {
     const read: Own[] = [];
     for (const { name, source } of wanted) {
-      const refused = nameFault(name, taken);
+      const refused = nameFault(name, reserved);
       const row = refused === null ? await probe(name, source) : { message: refused, line: null };
       if ("message" in row) {
         fault.value = { ...row, name };
@@ -85,10 +108,12 @@ export async function use(): Promise<boolean> {
       }
       read.push({ ...row, source });
     }
-    fault.value = null;
-    foreign.value = false;
     const names = new Set(read.map((one) => one.name));
-    own.value = [...own.peek().filter((one) => !names.has(one.name)), ...read];
+    batch(() => {
+      fault.value = null;
+      offered.value = [];
+      own.value = [...own.peek().filter((one) => !names.has(one.name)), ...read];
+    });
     return true;
   } finally {
     reading.value = false;

@@ -3,6 +3,7 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { edited, engine, failures, own, scenarios, texts } from "../model/state";
+import { offered } from "../share/content";
 import { CallsView } from "./calls-view";
 import { add, draft, drafts, edit, fault, foreign, isRun, reading, remove, shown, use } from "./drafts";
 import type { Editor } from "./editor";
@@ -78,7 +79,8 @@ function Panel() {
     <div class="panel">
       {foreign.value && (
         <p class="foreign" role="alert">
-          This text came with the link. It has not been run. Read it first: it runs when you press Run.
+          Texts came with the link: {offered.value.map((one) => one.name).join(", ")}. They have not been run. Read them
+          first: they run when you press Run.
         </p>
       )}
       <div class="fields">

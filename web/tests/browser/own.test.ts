@@ -38,7 +38,7 @@ describe.skipIf(!chromiumPath)("the user's own control in Chromium (Debian packa
     await page.getByLabel("Keep the calls of a run").check();
     const list = page.getByRole("listbox", { name: /^Calls/ });
     await list.waitFor();
-    expect(await page.getByRole("option").count()).toBeLessThan(60);
+    expect(await list.getByRole("option").count()).toBeLessThan(60);
     await list.press("Home");
     const first = await page.locator(".values caption").textContent();
     await list.press("ArrowDown");
@@ -94,17 +94,39 @@ describe.skipIf(!chromiumPath)("the user's own control in Chromium (Debian packa
 
   test("a name of the engine's is refused", async () => {
     await panel();
-    await page.getByLabel("Name").fill("cubic");
-    await page.getByLabel("Name").press("Tab");
+    await page.getByLabel("Name", { exact: true }).fill("cubic");
+    await page.getByLabel("Name", { exact: true }).press("Tab");
     await page.getByRole("button", { name: "Run (Ctrl+Enter)" }).click();
     expect(await fault()).toContain("the engine has one of this name");
+  });
+
+  test("code that came by a link is shown, and not run until asked", async () => {
+    await panel();
+    const source = text("win.cwnd = 10 * path.smss;", 'fetch("ran-of-link");\n');
+    await run(source);
+    await page.getByText("Runs use this text.").waitFor();
+    await page.waitForURL(/#./);
+    const link = page.url();
+    await page.context().close();
+
+    ({ page, errors } = await opened(browser, "lessons/index.html"));
+    const fetched: string[] = [];
+    page.context().on("request", (request) => request.url().endsWith("ran-of-link") && fetched.push(request.url()));
+    await page.goto(link);
+    await page.locator(".own .foreign").waitFor();
+    expect(await page.locator(".own .cm-content").textContent()).toContain("win.cwnd = 10 * path.smss;");
+    await page.waitForTimeout(1500);
+    expect(fetched).toEqual([]);
+    await page.getByRole("button", { name: "Run (Ctrl+Enter)" }).click();
+    await page.getByText("Runs use this text.").waitFor();
+    expect(fetched).not.toEqual([]);
   });
 
   test("it is usable at 360 px width, in the dark too", async () => {
     await panel();
     await page.setViewportSize({ width: 360, height: 740 });
     await page.emulateMedia({ colorScheme: "dark" });
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+    await page.waitForFunction(() => document.documentElement.scrollWidth <= 360);
     expect(await serious(page)).toEqual([]);
   });
 });

@@ -60,8 +60,8 @@ start = "39 s"
   steps: [
     "Find PROBE_RTT in the plot of cwnd, and PROBE_BW's cycles in that of the round-trip time.",
     "Set the control of the first flow to `cubic` and compare the queueing delay. Go back to `bbr`.",
-    "Set the start of the second flow to 5 s. Then set the queue to 17 packets.",
-    "Set the second flow's start back to 39 s, and a packet error rate of 1 % on the bottleneck. Compare `bbr` and `cubic`.",
+    "Set the start of the second flow to 5 s. Then set the buffer to 17 packets.",
+    "Set the second flow's start back to 39 s and the buffer to 133 packets. Set a random loss of 1 % on the bottleneck. Compare `bbr` and `cubic`.",
   ],
   watch: [
     { label: "Goodput of the first flow, 10 to 39 s", measure: goodput("bbr", OVER), unit: "Mb/s" },

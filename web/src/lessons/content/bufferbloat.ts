@@ -59,9 +59,9 @@ payload = "172 B"
   question:
     "How short can the queue be before the download loses more than a tenth of its goodput, and what does the call gain?",
   steps: [
-    "Set the queue to 1000, 250, 42, 21, 5 and 3 packets. Note goodput and delay each time.",
+    "Set the buffer to 1000, 250, 42, 21, 5 and 3 packets. Note goodput and delay each time.",
     "Watch the plot of the queue: where does it spend most of the time?",
-    "Set the queue to 250 packets and add a second download. Which number changes?",
+    "Set the buffer to 250 packets and add a second download. Which number changes?",
   ],
   watch: [
     { label: "Goodput of the download", measure: { what: "goodput", flow: "download", over: [10, 30] }, unit: "Mb/s" },

@@ -67,7 +67,7 @@ payload = "172 B"
     "What does each discipline do for the call, and what does the download pay for it? Where does CoDel's default interval not fit?",
   steps: [
     "Note the delay of the call with `droptail`.",
-    "Set the discipline of the bottleneck's queue to `codel`, then to `fq_codel`. Watch the delay of the call, and the plot of the queue.",
+    "Set the queue discipline of the bottleneck to `codel`, then to `fq_codel`. Watch the delay of the call, and the plot of the queue.",
     'With `codel`, set the delay of the bottleneck to 148 ms, a round-trip time of 300 ms. What happens to the download? Then set `interval = "300 ms"` and `target = "15 ms"`.',
   ],
   watch: [

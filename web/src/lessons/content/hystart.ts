@@ -49,7 +49,7 @@ to = "d1"
   steps: [
     'Note the lost packets with `slow_start = "standard"`.',
     "Set `hystart++`, then `hystart`. Compare the largest cwnd, and look at the round-trip time: how much of the queue does each use?",
-    "Set the queue to 67 packets and repeat. Read cwnd after 0.5 s in each case.",
+    "Set the buffer to 67 packets and repeat. Read cwnd after 0.5 s in each case.",
   ],
   watch: [
     { label: "Packets lost", measure: lost("flow"), unit: "packets" },

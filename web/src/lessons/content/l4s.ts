@@ -63,7 +63,7 @@ cc = "cubic"
     "Compare the waiting times of the two queues, and the rates.",
     "Set `coupling = 1` in the bottleneck's queue, then `coupling = 4`.",
     'Set the first flow to `tcp = { cc = "dctcp", ecn = true }`: without ECT(1) it is in the classic queue, with CUBIC.',
-    "Go back to Prague and set the discipline to `droptail`. Which queue is left?",
+    "Go back to Prague and set the queue discipline to drop-tail. Which queue is left?",
   ],
   watch: [
     { label: "L4S over classic, 5 to 15 s", measure: RATIO, unit: "" },

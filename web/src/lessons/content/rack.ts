@@ -58,7 +58,7 @@ to = "d1"
   steps: [
     "Compare fast retransmits, lost packets, and reductions that were undone as spurious.",
     'Set `recovery = "rack"` in `[tcp]`.',
-    'Now the tail: set `size = "14 kB"` of the flow, a queue of 6 packets, and `forward.reorder = false`. Ten segments leave at once, and the last three are lost. Compare the time that the transfer takes with `sack` and with `rack`.',
+    'Now the tail: set `size = "14 kB"` of the flow, a buffer of 6 packets, and `forward.reorder = false`. Ten segments leave at once, and the last three are lost. Compare the time that the transfer takes with `sack` and with `rack`.',
   ],
   watch: [
     { label: "Entries into fast recovery", measure: total("fast_retransmits"), unit: "" },

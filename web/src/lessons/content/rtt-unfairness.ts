@@ -62,9 +62,9 @@ to = "d2"
     "The round-trip times differ by a factor of four. By what factor do the rates differ, and what changes it most: the congestion control, the length of the queue, or its discipline?",
   steps: [
     "Note the ratio of the rates and the round-trip times, queue included.",
-    "Set the queue of the bottleneck to 10 packets, then to 150.",
+    "Set the buffer of the bottleneck to 10 packets, then to 150.",
     "Go back to 50 packets and set the congestion control of both flows to `cubic`, then to `bbr`.",
-    "Go back to `reno` and set the queue's discipline to `fq_codel` with 1000 packets.",
+    "Go back to `reno` and set the queue discipline to FQ-CoDel with a buffer of 1000 packets.",
   ],
   watch: [
     { label: "Short over long, 10 to 60 s", measure: RATIO, unit: "" },

@@ -46,8 +46,8 @@ to = "d1"
     "Guess first: if the queue is four times as long, does the end of slow start cost fewer lost packets, or more? Then try it.",
   steps: [
     "Read in the plot of cwnd when slow start ends, and how large cwnd is then.",
-    "Set the queue of the bottleneck to 268 packets. Watch the lost packets and the largest cwnd.",
-    'Go back to 67 packets and set `slow_start = "limited"` in `[tcp]`. What gets better?',
+    "Set the buffer of the bottleneck to 268 packets. Watch the lost packets and the largest cwnd.",
+    'Go back to a buffer of 67 packets and set `slow_start = "limited"` in `[tcp]`. What gets better?',
     'Set `stack = "rfc"`: delayed ACKs, and an increase of one segment for each ACK. By what factor does cwnd grow per round-trip time then?',
   ],
   watch: [
