@@ -7,11 +7,13 @@ import hashlib
 import http.client
 import json
 import re
+import signal
 import socket
 import struct
 import subprocess
 import sys
 import time
+import webbrowser
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -94,9 +96,9 @@ def get(server: serve.Server, path: str, headers: dict[str, str] | None = None) 
         connection.close()
 
 
-def open_socket(server: serve.Server, **changed: Any) -> ClientConnection:
-    """Connect as the page does."""
-    parts = urlsplit(server.address)
+def open_socket(server: serve.Server | str, **changed: Any) -> ClientConnection:
+    """Connect as the page at an address does."""
+    parts = urlsplit(server if isinstance(server, str) else server.address)
     options: dict[str, Any] = {"origin": f"http://{parts.netloc}", "max_size": None, "proxy": None} | changed
     made: ClientConnection = connect(f"ws://{parts.netloc}{parts.path}socket", **options)
     return made
@@ -491,6 +493,48 @@ def test_bad_input_ends_with_a_message_and_no_server(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=rf"--port {taken.getsockname()[1]}: cannot be used: Address already in"):
             serve._listener(taken.getsockname()[1])
     assert narrows("--port", "70000").returncode == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_server_at_once_also_during_a_run(number: signal.Signals, page: Path, tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; import narrows.ui.app as app; app.PAGE = Path(sys.argv.pop(1)); "
+        "sys.argv[0] = 'narrows'; from narrows.cli import main; main()"
+    )
+    command = [sys.executable, "-c", program, str(page), "ui", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        with open_socket(address) as connection:
+            ask(connection, kind="run", toml=dumbbell(**{'duration = "12 s"': LONG}), path="x", number=0)
+            assert json.loads(connection.recv(timeout=PATIENCE_S))["kind"] == "progress"
+            began = time.monotonic()
+            process.send_signal(number)
+            _, told = process.communicate(timeout=PATIENCE_S)
+            assert time.monotonic() - began < 3.0
+    assert process.returncode == 128 + number
+    assert told.endswith("error: interrupted\n")
+    assert "Traceback" not in told
+
+
+def test_a_browser_in_the_terminal_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+
+    class Windows(webbrowser.BaseBrowser):
+        def open(self, url: str, new: int = 0, autoraise: bool = True) -> bool:  # noqa: ARG002
+            opened.append(url)
+            return True
+
+    def absent() -> webbrowser.BaseBrowser:
+        raise webbrowser.Error
+
+    monkeypatch.setattr(webbrowser, "get", absent)
+    assert serve.show("http://127.0.0.1/") is False
+    monkeypatch.setattr(webbrowser, "get", lambda: webbrowser.GenericBrowser("w3m"))
+    assert serve.show("http://127.0.0.1/") is False
+    monkeypatch.setattr(webbrowser, "get", Windows)
+    assert serve.show("http://127.0.0.1/") is True
+    assert opened == ["http://127.0.0.1/"]
 
 
 def test_missing_packages_are_named_with_the_command_that_installs_them(monkeypatch: pytest.MonkeyPatch) -> None:
