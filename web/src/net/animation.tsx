@@ -2,7 +2,7 @@
 
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { type Arm, failures, playhead, progress, ran, runs, texts, wantPackets } from "../model/state";
+import { type Arm, failures, playhead, progress, ran, runs, scenarios, texts, wantPackets } from "../model/state";
 import { Legend } from "./legend";
 import { bounded, moveTo, playing, readable, run, speed, step } from "./player";
 import { type Scene, sceneOf } from "./scene";
@@ -82,6 +82,8 @@ export function Animation() {
 function Waiting({ arm }: { arm: Arm }) {
   const failure = failures[arm].value;
   if (failure) return <p role="alert">There are no packets to show: {failure}</p>;
+  if (scenarios[arm].value?.ok === false)
+    return <p>The scenario has problems. Its packets are shown when they are corrected.</p>;
   const share = progress.value === null ? "" : ` (${Math.round(progress.value * 100)} %)`;
   return <p>Running the scenario with a log of its packets{share}.</p>;
 }

@@ -24,7 +24,7 @@ export interface View {
 /** Share of `fall` for which a frame stays in view after it has ended. */
 const LINGER = 0.2;
 /** Distance over which a dropped packet falls, px. */
-const DEPTH = 46;
+const DEPTH = 64;
 
 /** Paints packets, queues, drops and frames at a time. Returns the number of packets painted. */
 export function paintMoving(context: Context, scene: Scene, view: View): number {
@@ -39,9 +39,11 @@ export function paintMoving(context: Context, scene: Scene, view: View): number 
     if (!list) return;
     const stack = geometry.stacks.find((one) => one.edge === edge);
     const top = stack ? topOf(stack) : lane.a;
+    const beside = stack ? stack.width / 2 + 8 : 0;
     eachBetween(index, list.dropped, at - fall, at, (row) => {
       const share = (at - (index.log.time_ns[row] as number)) / fall;
-      paintFallen(context, scene, view, row, { x: top.x - lane.along.x * 14 * share, y: top.y }, share);
+      const away = beside + 16 * share;
+      paintFallen(context, scene, view, row, { x: top.x - lane.along.x * away, y: top.y }, share);
     });
     const middle = { x: (lane.a.x + lane.b.x) / 2, y: (lane.a.y + lane.b.y) / 2 };
     // Losses on the wire are found by the time of sending, and seen when half of the way is past.

@@ -162,7 +162,10 @@ function atPlace(layout: Layout, drawn: Drawn, place: number, number: number, co
   if (layout.places[place]?.kind === "host") {
     const side = x > drawn.width / 2 ? 1 : -1;
     const near = drawn.places.filter((other) => other.x === x && other.y !== y).map((other) => Math.abs(other.y - y));
-    const length = Math.max(SHORTEST, Math.min(size.length, Math.min(...near) - NUMBER - 6));
+    const length = Math.max(
+      SHORTEST,
+      Math.min(size.length, y + RADIUS - NUMBER, ...near.map((gap) => gap - NUMBER - 6)),
+    );
     const shift = RADIUS + 4 + width / 2 + number * (width + 2);
     return { foot: { x: x + side * shift, y: y + RADIUS }, up, across, width, length };
   }

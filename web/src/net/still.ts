@@ -7,6 +7,9 @@ import type { Stack } from "./stacks";
 
 type Context = CanvasRenderingContext2D;
 
+/** Most width of a label, px. */
+const labelWidth = (narrow: boolean): number => (narrow ? 54 : 110);
+
 /** Paints links, nodes and labels. */
 export function paintStill(context: Context, scene: Scene, geometry: Geometry, palette: Palette): void {
   const { places, roads, width, height, narrow } = geometry;
@@ -40,7 +43,7 @@ export function paintStill(context: Context, scene: Scene, geometry: Geometry, p
     context.lineWidth = nodes.length > 1 ? 2.5 : 1.2;
     context.stroke();
     context.fillStyle = palette.ink;
-    context.fillText(clipped(context, label, narrow ? 54 : 110), x, y + RADIUS + 2);
+    context.fillText(clipped(context, label, labelWidth(narrow)), x, y + RADIUS + 2);
   });
 }
 
@@ -90,7 +93,11 @@ function paintRates(
   const [rate, reverse] = [rateWords(wire.rate[0] as number), rateWords(back.rate[0] as number)];
   const varies = wire.rate.length > 1 || wire.approximate === "trace" ? " at first" : "";
   const text = `${rate === reverse ? rate : `${rate} / ${reverse}`}${varies}, ${timeWords(wire.delay[0] as number)}`;
-  const room = Math.abs(to.x - from.x) - 2 * RADIUS - (narrow ? 4 : 16);
+  const half = (place: number): number => {
+    const label = clipped(context, scene.layout.places[place]?.label ?? "", labelWidth(narrow));
+    return Math.max(RADIUS, context.measureText(label).width / 2);
+  };
+  const room = Math.abs(to.x - from.x) - half(a) - half(b) - (narrow ? 4 : 12);
   if (Math.abs(to.y - from.y) > 8 || context.measureText(text).width > room) return;
   context.fillStyle = palette.muted;
   context.fillText(text, (from.x + to.x) / 2, (from.y + to.y) / 2 + 12);
