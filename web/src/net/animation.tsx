@@ -4,7 +4,7 @@ import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { type Arm, failures, playhead, progress, ran, runs, scenarios, texts, wantPackets } from "../model/state";
 import { Legend } from "./legend";
-import { bounded, moveTo, playing, readable, run, speed, step } from "./player";
+import { bounded, moveTo, nowNs, playing, readable, run, speed, step, toggle } from "./player";
 import { type Scene, sceneOf } from "./scene";
 import { Stage } from "./stage";
 import { Status } from "./status";
@@ -28,6 +28,8 @@ export function Animation() {
       const first = scene.peek() === null;
       scene.value = made;
       if (first) begin(made);
+      // The run may be shorter than the one before.
+      moveTo(made, nowNs());
     };
     if (scene.peek() === null) prepare();
     else {
@@ -115,7 +117,7 @@ function onKey(event: KeyboardEvent, scene: Scene): void {
   };
   if (target.closest("button, summary, a") === null) {
     actions[" "] = () => {
-      playing.value = !playing.peek() && !reduced();
+      if (!reduced()) toggle(scene);
     };
   }
   const action = actions[event.key];

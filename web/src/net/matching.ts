@@ -75,9 +75,6 @@ export function pairUp(log: PacketLog, scenario: Parsed, wires: Wire[]): Pairs {
   const again = new Uint8Array(rows);
   const lost = lostRows(log, wires.length);
   const ends = endsOf(log, scenario);
-  const known = new Map<number, number>();
-  const wayOf = (row: number): number =>
-    ((log.edge[row] as number) * 2 + (log.along[row] as number)) * 0x1_0000_0000 + (log.flow[row] as number);
   const pending = new Pending(
     rows,
     (row, other) =>
@@ -94,8 +91,6 @@ export function pairUp(log: PacketLog, scenario: Parsed, wires: Wire[]): Pairs {
     const inexact = wires[log.edge[before] as number]?.approximate;
     // The next link sends at once if it is idle, so its time is the better estimate where arrivals are approximate.
     if (inexact || (arrive[before] as number) > time) arrive[before] = time;
-    const way = wayOf(before);
-    if (!known.has(way)) known.set(way, log.edge[row] as number);
   };
   for (let row = 0; row < rows; row++) {
     const what = log.what[row] as number;
@@ -110,34 +105,40 @@ export function pairUp(log: PacketLog, scenario: Parsed, wires: Wire[]): Pairs {
     arrive[row] = lost[row] ? time + (end - time) / 2 : end;
     if (!lost[row] && !ends(row, wire.to)) pending.add(row, wire.to, log.identity[row] as number);
   }
-  return {
-    arrive,
-    next,
-    again,
-    lost,
-    waiting: stillWaiting(log, scenario, arrive, pending, (row) => known.get(wayOf(row))),
-  };
+  const end = log.left_out > 0 ? (log.time_ns[rows - 1] as number) : scenario.duration * 1e9;
+  return { arrive, next, again, lost, waiting: stillWaiting(log, end, arrive, next, pending) };
 }
 
-/** The packets that have arrived at a node and not left it when the log ends, by the direction that they wait for. */
+/**
+ * The packets that have arrived at a node and not left it when the log ends, by the direction that they wait for: the one
+ * that the latest packet of their flow from the same link took.
+ */
 function stillWaiting(
   log: PacketLog,
-  scenario: Parsed,
+  end: number,
   arrive: Float64Array,
+  next: Int32Array,
   pending: Pending,
-  edgeOf: (row: number) => number | undefined,
 ): Map<number, number[]> {
-  const rows = log.time_ns.length;
-  const waiting = new Map<number, number[]>();
-  const last = rows > 0 ? (log.time_ns[rows - 1] as number) : 0;
-  const end = log.left_out > 0 ? last : scenario.duration * 1e9;
+  const wayOf = (row: number): number =>
+    ((log.edge[row] as number) * 2 + (log.along[row] as number)) * 0x1_0000_0000 + (log.flow[row] as number);
+  const byWay = new Map<number, number[]>();
   pending.each((row) => {
-    const edge = edgeOf(row);
-    if (edge === undefined || (arrive[row] as number) > end) return;
-    const list = waiting.get(edge) ?? [];
-    list.push(row);
-    waiting.set(edge, list);
+    if ((arrive[row] as number) > end) return;
+    const list = byWay.get(wayOf(row));
+    if (list) list.push(row);
+    else byWay.set(wayOf(row), [row]);
   });
+  const waiting = new Map<number, number[]>();
+  for (let row = next.length - 1; row >= 0 && byWay.size > 0; row--) {
+    const after = next[row] as number;
+    if (after < 0) continue;
+    const list = byWay.get(wayOf(row));
+    if (!list) continue;
+    byWay.delete(wayOf(row));
+    const edge = log.edge[after] as number;
+    waiting.set(edge, [...(waiting.get(edge) ?? []), ...list]);
+  }
   return waiting;
 }
 

@@ -1,13 +1,25 @@
 /** The network with its packets in motion. Closed, it asks for no packet log and draws nothing. */
 
-import { useSignal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { useId } from "preact/hooks";
+import { playhead } from "../model/state";
+import { remember, rememberSwitch } from "../share/content";
 import { Animation } from "./animation";
+import { playing } from "./player";
 import "./net.css";
+
+/** Whether the animation is open. Links to the page hold it, and the time that it shows. */
+const open = signal(false);
+rememberSwitch("network", open);
+remember("playhead", {
+  get: () => (open.value && !playing.value && playhead.value > 0 ? playhead.value : undefined),
+  put: (given) => {
+    if (typeof given === "number" && given >= 0) playhead.value = given;
+  },
+});
 
 /** The section: a button, and the animation while it is open. */
 export function Network() {
-  const open = useSignal(false);
   const id = useId();
   return (
     <section aria-label="Network" class="network">

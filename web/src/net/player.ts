@@ -35,6 +35,12 @@ export function moveTo(scene: Scene, ns: number): void {
   playhead.value = Math.min(Math.max(0, ns), scene.index.until) / 1e9;
 }
 
+/** Plays, from the start again if the end is reached; or pauses. */
+export function toggle(scene: Scene): void {
+  if (!playing.peek() && nowNs() >= scene.index.until) moveTo(scene, 0);
+  playing.value = !playing.peek();
+}
+
 /** Lengths of a step: to the next row of the log, or by a round-trip time. */
 export type Step = "event" | "rtt";
 

@@ -3,7 +3,7 @@
 import { useComputed } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { playhead } from "../model/state";
-import { FASTEST, moveTo, playing, SLOWEST, speed, step } from "./player";
+import { FASTEST, moveTo, playing, SLOWEST, speed, step, toggle } from "./player";
 import { rttAt, type Scene } from "./scene";
 import { timeWords } from "./still";
 
@@ -34,13 +34,7 @@ export function Transport({ scene }: { scene: Scene }) {
   return (
     <div class="network-transport">
       <div class="network-buttons">
-        <button
-          type="button"
-          disabled={calm}
-          onClick={() => {
-            playing.value = !playing.peek();
-          }}
-        >
+        <button type="button" disabled={calm} onClick={() => toggle(scene)}>
           {playing.value ? "Pause" : "Play"}
         </button>
         <button type="button" onClick={() => step(scene, "event", -1)}>

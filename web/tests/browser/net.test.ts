@@ -9,8 +9,8 @@ describe.skipIf(!chromiumPath)("the animated network in Chromium (Debian package
   });
   afterAll(() => browser?.close());
 
-  async function shown(options: BrowserContextOptions = {}): Promise<Opened> {
-    const made = await opened(browser, "", options);
+  async function shown(options: BrowserContextOptions = {}, path = ""): Promise<Opened> {
+    const made = await opened(browser, path, options);
     await made.page.getByRole("button", { name: "Show packets" }).click();
     await made.page.locator(".network-stage canvas").first().waitFor();
     return made;
@@ -93,6 +93,51 @@ describe.skipIf(!chromiumPath)("the animated network in Chromium (Debian package
     expect(await seconds(page)).toBe(first);
     await page.keyboard.press("Shift+ArrowRight");
     expect(await seconds(page)).toBeGreaterThan(first);
+    await page.context().close();
+  });
+
+  test("its time is the playhead of the plots", async () => {
+    const { page } = await shown();
+    const line = page.locator(".playhead-line").first();
+    const place = (): Promise<string> => line.evaluate((element) => element.style.cssText);
+    await seek(page, 10);
+    const before = await place();
+    await seek(page, 40);
+    await expect.poll(place).not.toBe(before);
+    await page.locator('[data-view="throughput"] .plot').focus();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => seconds(page)).not.toBe(40);
+    await page.context().close();
+  });
+
+  test("closed again, it asks for packet logs no longer", async () => {
+    const { page } = await shown();
+    expect(await page.getByRole("button", { name: "Log packets" }).count()).toBe(0);
+    await page.getByRole("button", { name: "Hide packets" }).click();
+    await page.getByRole("button", { name: "Log packets" }).waitFor();
+    expect(await page.locator(".network-stage").count()).toBe(0);
+    await page.context().close();
+  });
+
+  test("shows 802.11 frames and the base's queues", async () => {
+    const { page, errors } = await shown({}, "#scenario=wifi-cell");
+    await page.getByText("802.11 queues show the length of the latest sample.").waitFor();
+    await seek(page, 5);
+    await page.getByText(/ap to w4: \d+ waiting/).waitFor();
+    expect(await colours(page)).toBeGreaterThan(5);
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
+  test("a run that follows a change of the scenario takes the place of the one before", async () => {
+    const { page } = await shown();
+    await seek(page, 50);
+    await page.evaluate(() => {
+      location.hash = "#scenario=cellular";
+    });
+    await page.getByText("Arrivals over r1->r2 are approximate: the link follows a trace.").waitFor();
+    await expect.poll(() => seconds(page)).toBe(30);
     await page.context().close();
   });
 

@@ -93,27 +93,23 @@ describe("the index of dumbbell-cubic", () => {
     const faults: string[] = [];
     const reached = new Uint8Array(next.length);
     for (const after of next) if (after >= 0) reached[after] = 1;
-    for (let row = 0; row < next.length; row++) {
-      const path = parsed.paths[log.flow[row] as number] as number[];
-      const way = log.along[row] ? path : [...path].reverse();
-      const from = wires[log.edge[row] as number]?.from as number;
-      // No packet begins in the middle of its path.
-      if (!reached[row] && from !== way[0]) faults.push(`row ${row} begins at node ${from}`);
-      if (reached[row] || log.what[row] !== DEPARTED) continue;
-      const nodes = [from];
-      let at = row;
-      for (;;) {
-        if (log.what[at] !== DEPARTED) {
-          ended++;
-          break;
-        }
+    const follow = (row: number, nodes: number[]): void => {
+      for (let at = row; log.what[at] === DEPARTED; at = next[at] as number) {
         nodes.push(wires[log.edge[at] as number]?.to as number);
         const after = next[at] as number;
-        if (after < 0) break;
+        if (after < 0) return;
         if ((log.time_ns[after] as number) < (arrive[at] as number)) faults.push(`row ${after} leaves too early`);
         if (log.identity[after] !== log.identity[at]) faults.push(`row ${after} is another packet than ${at}`);
-        at = after;
       }
+      ended++;
+    };
+    for (let row = 0; row < next.length; row++) {
+      if (reached[row]) continue;
+      const path = parsed.paths[log.flow[row] as number] as number[];
+      const way = log.along[row] ? path : [...path].reverse();
+      const nodes = [wires[log.edge[row] as number]?.from as number];
+      follow(row, nodes);
+      // No packet begins in the middle of its path, or leaves it.
       if (nodes.some((node, i) => node !== way[i])) faults.push(`row ${row} passes ${nodes}`);
       if (nodes.length === way.length) whole++;
     }
