@@ -126,9 +126,9 @@ export function valueAt(series: Series, index: number): number {
   return passed > 0 ? (grown / passed) * scale : Number.NaN;
 }
 
-/** The first point at or after a time; the number of points if there is none. */
-export function firstFrom(series: Series, time: number): number {
-  let [low, high] = [0, length(series)];
+/** The first point at or after a time, from a point that is known to be no later; the number of points if there is none. */
+export function firstFrom(series: Series, time: number, known = 0): number {
+  let [low, high] = [known, length(series)];
   while (low < high) {
     const middle = (low + high) >> 1;
     if (timeAt(series, middle) < time) low = middle + 1;

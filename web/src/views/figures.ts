@@ -192,6 +192,8 @@ function states(made: Figure, sides: Side[], choice: Choice, grouped: boolean): 
     .map(({ index }) => index)
     .slice(0, MOST_LANES);
   Object.assign(made, phases(side.run, indices, side.duration));
+  if (made.lanes.length)
+    made.note = `${made.note.replace(/\.$/, "")}; strips: the state of each sender${sides.length > 1 ? " of A" : ""}.`;
 }
 
 /** Losses of flows and marks of queues, counted in each sampling interval. */

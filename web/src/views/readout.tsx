@@ -3,7 +3,7 @@
 import { cursor } from "../model/state";
 import { type Figure, shownAt } from "./figure";
 import { phaseColour } from "./paint";
-import { off, sides } from "./shown";
+import { off } from "./shown";
 import { seconds, written } from "./words";
 
 /** Most lines that a readout lists. */
@@ -70,7 +70,6 @@ export function Readout({ figure }: { figure: Figure }) {
           {word}
         </li>
       ))}
-      {figure.words.length > 0 && sides.value.length > 1 && <li>States are those of A.</li>}
       <li class="when">{time !== null && `at ${seconds(Number(time.toPrecision(7)))} s`}</li>
     </ul>
   );

@@ -25,12 +25,21 @@ function inside(series: Series, from: number, to: number): [number, number] {
 
 /** The extremes of rows, as their places; -1 without values. */
 function extremes(series: Series, begin: number, end: number): [number, number] {
+  const { rows, value, scale, kind } = series;
+  // The usual case is fast: most points of a large run are looked at here, and nowhere else.
+  const plain = kind === "gauge" && scale > 0;
   let [least, most] = [-1, -1];
   let [small, large] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let at = begin; at < end; at++) {
-    const value = valueAt(series, at);
-    if (value < small) [least, small] = [at, value];
-    if (value > large) [most, large] = [at, value];
+    const here = plain ? (value[rows ? (rows[at] as number) : at] as number) : valueAt(series, at);
+    if (here < small) {
+      least = at;
+      small = here;
+    }
+    if (here > large) {
+      most = at;
+      large = here;
+    }
   }
   return [least, most];
 }
@@ -56,21 +65,17 @@ export function reduced(series: Series, shape: Shape, from: number, to: number, 
     count += 1;
   };
   let at = first;
-  while (at < last) {
-    const place = bucket(timeAt(series, at), from, width, columns);
+  // Before the stretch and after it there is one point each; they count as columns.
+  for (let column = -1; column <= columns && at < last; column++) {
     const begin = at;
-    while (at < last && bucket(timeAt(series, at), from, width, columns) === place) at += 1;
+    at = column === columns ? last : Math.min(last, firstFrom(series, from + (column + 1) * width, at));
+    if (at === begin) continue;
     const [least, most] = extremes(series, begin, at);
     if (most >= 0) [low, high] = [Math.min(low, valueAt(series, least)), Math.max(high, valueAt(series, most))];
     const kept = shape === "stick" ? [most] : [begin, Math.min(least, most), Math.max(least, most), at - 1];
     for (const index of kept) put(index);
   }
   return { x: x.subarray(0, count), y: y.subarray(0, count), low, high };
-}
-
-/** The pixel column of a time; -1 before the stretch, `columns` after it. */
-function bucket(time: number, from: number, width: number, columns: number): number {
-  return Math.max(-1, Math.min(columns, Math.floor((time - from) / width)));
 }
 
 function all(series: Series, first: number, last: number): Points {

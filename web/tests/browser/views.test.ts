@@ -151,6 +151,23 @@ describe.skipIf(!chromiumPath)("views in Chromium (Debian package chromium)", ()
     await page.context().close();
   });
 
+  test("two scenarios are overlaid, and their differences are in a table", async () => {
+    const { page, errors } = await opened(browser);
+    await drawn(page);
+    await page.getByRole("button", { name: "Compare", exact: true }).click();
+    const results = page.locator(".results");
+    await results.getByText("Results of A and B").waitFor();
+    expect(await results.locator("th").allTextContents()).toEqual(["Of", "Metric", "A", "B", "B − A", "B − A (%)"]);
+    const jain = await results.locator("tbody tr").first().locator("td").allTextContents();
+    // B begins as a copy of A.
+    expect(jain).toEqual(["All flows", "Jain's index of throughput", "0.9406", "0.9406", "0", "0"]);
+    const readout = await page.locator('[data-view="throughput"] .readout').textContent();
+    expect(readout).toContain("first (A)");
+    expect(readout).toContain("second (B)");
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
   test("nothing serious is found by axe, with a table open, in both themes and at 360 px", async () => {
     for (const colorScheme of ["light", "dark"] as const) {
       const { page } = await opened(browser, "", { colorScheme, viewport: { width: 360, height: 740 } });
