@@ -240,6 +240,7 @@ def test_messages_that_are_wrong_are_answered_and_the_connection_stays(start: Ca
         assert answer(connection)["kind"] == "answer"
 
 
+@pytest.mark.live
 def test_a_run_reports_progress_and_stops_within_a_second(start: Callable[..., serve.Server]) -> None:
     text = dumbbell(**{'duration = "12 s"': LONG})
     with open_socket(start()) as connection:
@@ -495,6 +496,7 @@ def test_bad_input_ends_with_a_message_and_no_server(tmp_path: Path) -> None:
     assert narrows("--port", "70000").returncode == 2
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_server_at_once_also_during_a_run(number: signal.Signals, page: Path, tmp_path: Path) -> None:
     program = (
