@@ -91,6 +91,23 @@ def test_the_laboratory_goes_into_the_site_where_its_document_expects_it(
     assert all((tmp_path / "site" / name).is_file() for name in linked)
 
 
+def test_lessons_link_to_pages_of_the_site(tmp_path: Path) -> None:
+    sources = (ROOT / "web" / "src" / "lessons" / "content").glob("*.ts")
+    documents = {found for source in sources for found in re.findall(r'"(docs/[^"#]+)', source.read_text("utf-8"))}
+    assert "docs/algorithms/cubic.md" in documents
+    site = SITE.pages
+    assert {document for document in documents if site.get(document) != document.removeprefix("docs/")} == set()
+    base = re.search(r'DOCUMENTS = "([^"]+)"', (ROOT / "web/src/lessons/pages.ts").read_text("utf-8"))
+    assert base is not None
+    lesson = tmp_path / "page" / "lessons" / "cubic" / "index.html"
+    lesson.parent.mkdir(parents=True)
+    (tmp_path / "page" / "index.html").touch()
+    lesson.write_text(f'<a href="{base[1]}algorithms/cubic.md#idea"> <a href="https://example.org/a.md">', "utf-8")
+    assemble.with_laboratory(tmp_path / "page", tmp_path / "site")
+    text = (tmp_path / "site" / "laboratory" / "lessons" / "cubic" / "index.html").read_text("utf-8")
+    assert text == '<a href="../../../algorithms/cubic.html#idea"> <a href="https://example.org/a.md">'
+
+
 def test_a_folder_of_the_users_is_not_assembled_into(tmp_path: Path) -> None:
     kept = tmp_path / "mine.md"
     kept.write_text("mine", encoding="utf-8")

@@ -46,6 +46,9 @@ OUTSIDE: Final = {
 LABORATORY: Final = "python/narrows/laboratory"
 """Where `make setup` builds the laboratory's page; it goes into `laboratory` on the site."""
 
+LESSON_LINK: Final = re.compile(r'(href="[^"]*/blob/main/docs/)([^".#]+)\.md')
+"""A lesson's link to a document; the site has the page at its top."""
+
 NOTEBOOKS: Final = "examples"
 """Where the notebooks are that the site executes."""
 
@@ -193,9 +196,12 @@ def assemble(directory: Path) -> None:
 
 
 def with_laboratory(page: Path, directory: Path) -> None:
-    """Copy the laboratory's page into the site, or say how it is built."""
+    """Copy the laboratory's page into the site, its links leading to pages of the site; or say how it is built."""
     if (page / "index.html").is_file():
         shutil.copytree(page, directory / "laboratory")
+        for lesson in (directory / "laboratory" / "lessons").glob("*/index.html"):
+            text = LESSON_LINK.sub(r'href="../../../\2.html', lesson.read_text(encoding="utf-8"))
+            lesson.write_text(text, encoding="utf-8")
     else:
         sys.stderr.write(f"   the site has no laboratory: {page} is not built; `make setup` says why\n")
 

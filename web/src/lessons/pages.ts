@@ -2,7 +2,7 @@
 
 import type { Check, Lesson, Link } from "./lesson";
 
-/** Where documents are linked to, unless the page is built for another place (`NARROWS_DOCS`). */
+/** Where documents are linked to. In the documentation site, `tools/site/assemble.py` lets the links stay in the site. */
 const DOCUMENTS = "https://github.com/narrows/narrows/blob/main/docs/";
 
 const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
@@ -37,16 +37,12 @@ export function filled(text: string, lesson: Lesson): string {
 }
 
 /** The address of a link; a document's is made complete. */
-function address(href: string, documents: string | undefined): string {
-  if (!href.startsWith("docs/")) return href;
-  const path = href.slice("docs/".length);
-  return documents ? documents + path.replace(/\.md\b/, ".html") : DOCUMENTS + path;
+function address(href: string): string {
+  return href.replace(/^docs\//, DOCUMENTS);
 }
 
-function links(all: Link[], documents: string | undefined): string {
-  return all
-    .map(({ label, href }) => `<li><a href="${escaped(address(href, documents))}">${inline(label)}</a></li>`)
-    .join("");
+function links(all: Link[]): string {
+  return all.map(({ label, href }) => `<li><a href="${escaped(address(href))}">${inline(label)}</a></li>`).join("");
 }
 
 function list(kind: "ol" | "ul", items: string[]): string {
@@ -87,7 +83,7 @@ function turning(lessons: Lesson[], at: number): string {
 }
 
 /** The page of the lesson at an index. */
-export function lessonPage(lessons: Lesson[], at: number, documents?: string): string {
+export function lessonPage(lessons: Lesson[], at: number): string {
   const lesson = lessons[at];
   if (!lesson) throw new Error(`there is no lesson ${at}`);
   const body = `<div class="lesson">
@@ -112,9 +108,9 @@ ${paragraphs(lesson.answer.map((text) => filled(text, lesson)))}
 <pre id="scenario" tabindex="0" aria-label="Scenario of this lesson, TOML">${escaped(lesson.toml)}</pre>
 </details>
 <h2>Sources</h2>
-<ul>${links(lesson.sources, documents)}</ul>
+<ul>${links(lesson.sources)}</ul>
 <h2>In the documentation</h2>
-<ul>${links(lesson.docs, documents)}</ul>
+<ul>${links(lesson.docs)}</ul>
 <p class="tools"><a id="open" href="../../index.html">Open in the laboratory</a>
 <button type="button" id="print" hidden>Print</button>
 <button type="button" id="print-answer" hidden>Print with hints and answer</button></p>
@@ -145,10 +141,10 @@ ${items.join("\n")}
 }
 
 /** All pages by their place below the page's root. */
-export function pages(lessons: Lesson[], documents?: string): Map<string, string> {
+export function pages(lessons: Lesson[]): Map<string, string> {
   const made = new Map([["lessons/index.html", listPage(lessons)]]);
   for (const [at, lesson] of lessons.entries()) {
-    made.set(`lessons/${lesson.name}/index.html`, lessonPage(lessons, at, documents));
+    made.set(`lessons/${lesson.name}/index.html`, lessonPage(lessons, at));
   }
   return made;
 }

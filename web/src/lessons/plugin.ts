@@ -7,7 +7,7 @@ import { pages } from "./pages.ts";
 
 /** Adds `index.html` and the lessons to the inputs, and gives their content. No file is written but by the build. */
 export function lessonPages(root: string): Plugin {
-  const made = pages(lessons, process.env.NARROWS_DOCS);
+  const made = pages(lessons);
   const byFile = new Map([...made].map(([path, html]) => [resolve(root, path), html]));
   return {
     name: "lessons",

@@ -155,6 +155,10 @@ function Steps({ list }: { list: Call[] }) {
           })}
         </div>
       </div>
+      <p class="notes">
+        Each end of a flow that uses the control has an object: 0 and 1 for the first such flow to start (0 is the end
+        that connects), 2 and 3 for the next one.
+      </p>
       {call && <Values call={call} words={words} />}
     </>
   );

@@ -87,9 +87,9 @@ to = "server"
     "How does the upload compare with the two downloads, and how much of the 65 Mb/s is left without aggregation?",
   steps: [
     "Compare the three goodputs.",
-    "Add `aggregation = false` to `[wifi]`. Watch the number of data frames and the collisions.",
-    "Set `aggregation = { max_mpdus = 4 }`: four packets at most.",
-    'Remove the line again and set a frame error rate for one station: `errors = [{ station = "w1", fer = "20 %" }]`.',
+    "Switch aggregation (A-MPDU) off. Watch the number of data frames and the collisions.",
+    "In the text, set `aggregation = { max_mpdus = 4 }`: four packets at most.",
+    'Remove that line and set a frame error rate for one station: `errors = [{ station = "w1", fer = "20 %" }]`.',
   ],
   watch: [
     { label: "Goodput of down-1, 2 to 8 s", measure: goodput("down-1", OVER), unit: "Mb/s" },
