@@ -8,7 +8,10 @@ import { CanvasPen, type Frame } from "./pen";
 import { scaled } from "./words";
 
 /** Height of a plot with its time axis, px. */
-const HEIGHT = 176;
+export const HEIGHT = 176;
+
+/** Height of a plot that draws itself: of single packets there is more to see. */
+export const TALL = 300;
 
 /** Height of the time axis, px: the strip that sets the playhead. */
 export const STRIP = 26;
@@ -22,14 +25,17 @@ export class Canvas {
   private figure: Figure | null = null;
   private drawn: Drawn[] = [];
 
-  constructor(private readonly host: HTMLElement) {
+  constructor(
+    private readonly host: HTMLElement,
+    private readonly height: number,
+  ) {
     const axis = { stroke: () => colour("--muted"), font: "11px system-ui, sans-serif" };
     const lines = { stroke: () => colour("--rule"), width: 1 };
     const free = { auto: false, range: (_: uPlot, low: number, high: number): [number, number] => [low, high] };
     this.plot = new uPlot(
       {
         width: Math.max(120, host.clientWidth),
-        height: HEIGHT,
+        height,
         legend: { show: false },
         cursor: { show: false },
         padding: [6, 18, 0, 0],
@@ -75,7 +81,7 @@ export class Canvas {
     const columns = Math.max(1, Math.round(this.plot.bbox.width));
     this.drawn = prepared(figure, isHidden, from, to, columns);
     let [low, high] = range(figure, this.drawn, from, to);
-    high += ((high - low) * laneRoom(figure)) / (HEIGHT - STRIP);
+    high += ((high - low) * laneRoom(figure)) / (this.height - STRIP);
     this.plot.batch(() => {
       this.plot.setData(
         [
@@ -93,7 +99,7 @@ export class Canvas {
   resize(): boolean {
     const width = this.host.clientWidth;
     if (width < 120 || width === this.plot.width) return false;
-    this.plot.setSize({ width, height: HEIGHT });
+    this.plot.setSize({ width, height: this.height });
     return true;
   }
 

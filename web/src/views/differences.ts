@@ -1,6 +1,7 @@
 /** The numbers of one run, or of two with their differences, as rows of a table. */
 
 import type { Grid } from "./grid";
+import { quantile } from "./groups";
 import { arrow } from "./queues";
 import type { FlowMetrics, Metrics, QueueMetrics, StationMetrics } from "./totals";
 import { mainQueue } from "./verdict";
@@ -48,6 +49,7 @@ const STATION: Measure<StationMetrics>[] = [
 export function differences(a: Metrics, b: Metrics | null): Row[] {
   const queues = waiting(a, b);
   return [
+    ...completionRows(a, b),
     { of: "All flows", metric: "Jain's index of throughput", a: a.jain, b: b?.jain ?? Number.NaN },
     ...rows(a.flows, b?.flows, FLOW, (name) => name),
     ...rows(
@@ -57,6 +59,22 @@ export function differences(a: Metrics, b: Metrics | null): Row[] {
       arrow,
     ),
     ...rows(a.stations, b?.stations, STATION, (name) => `station ${name}`),
+  ];
+}
+
+/** Completion times, if transfers finished. */
+function completionRows(a: Metrics, b: Metrics | null): Row[] {
+  if (!a.completion_s.length && !b?.completion_s.length) return [];
+  const row = (metric: string, read: (times: Float64Array) => number): Row => ({
+    of: "All transfers",
+    metric,
+    a: read(a.completion_s),
+    b: b ? read(b.completion_s) : Number.NaN,
+  });
+  return [
+    row("Finished", (times) => times.length),
+    row("Median completion time (s)", (times) => quantile(times, 0.5)),
+    row("99th percentile of completion time (s)", (times) => quantile(times, 0.99)),
   ];
 }
 

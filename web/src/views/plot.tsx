@@ -19,13 +19,14 @@ const DRAG = 4;
 const LATEST_MS = 500;
 
 /** A plot of the figure with this identifier. */
-export function Plot({ id, label }: { id: string; label: string }) {
+export function Plot({ id, label, height }: { id: string; label: string; height: number }) {
   const host = useRef<HTMLDivElement>(null);
-  useEffect(() => (host.current ? mount(host.current, id) : undefined), [id]);
+  useEffect(() => (host.current ? mount(host.current, id, height) : undefined), [id, height]);
   return (
     <div
       ref={host}
       class="plot"
+      style={{ minHeight: `${height}px` }}
       role="slider"
       tabIndex={0}
       aria-label={`Cursor in ${label}`}
@@ -46,8 +47,8 @@ function element(name: string): HTMLElement {
 }
 
 /** Puts a plot into its place; returns what removes it. */
-function mount(host: HTMLElement, id: string): () => void {
-  const canvas = new Canvas(host);
+function mount(host: HTMLElement, id: string, height: number): () => void {
+  const canvas = new Canvas(host, height);
   const { over } = canvas;
   const [line, head, box, strip] = ["cursor-line", "playhead-line", "brush", "strip"].map(element);
   if (!line || !head || !box || !strip) throw new Error("the page cannot make elements");

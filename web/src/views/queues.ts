@@ -46,6 +46,19 @@ export function direction(resolved: Resolved, queue: number): Record<string, any
   return resolved.directions?.[queue % 2 === 0 ? link.forward : link.reverse] ?? null;
 }
 
+/** The queue of a direction, or the interface queue of the base station or a station of an 802.11 channel. */
+// biome-ignore lint/suspicious/noExplicitAny: the format is the engine's
+function settings(resolved: Resolved, index: number, name: string): Record<string, any> | undefined {
+  const link = direction(resolved, index);
+  if (link) return link.queue;
+  const [from] = name.split("->");
+  for (const { base, stations } of resolved.wifi ?? []) {
+    const found = [base, ...stations].find(({ node }) => node === from);
+    if (found) return found.queue;
+  }
+  return undefined;
+}
+
 /** Figures of the queues. */
 export function queueFigures(sides: Side[], choice: Choice): Figure[] {
   const names = shownQueues(sides, choice);
@@ -148,7 +161,7 @@ function limits(sides: Side[], names: string[], unit: Choice["unit"]): Level[] {
     names.forEach((name, place) => {
       const index = run.names.queues.indexOf(name);
       const table = run.tables.queues;
-      const queue = direction(resolved, index)?.queue;
+      const queue = settings(resolved, index, name);
       const limit = unit === "bytes" ? queue?.limit_bytes : queue?.limit_packets;
       if (!table || typeof limit !== "number") return;
       if (limit > FAR * peak(seriesOf(table, "queue", index, unit))) return;

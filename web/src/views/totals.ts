@@ -57,6 +57,8 @@ export interface Metrics {
   flows: FlowMetrics[];
   queues: QueueMetrics[];
   stations: StationMetrics[];
+  /** Completion times of the transfers that finished, of workloads and of requests, in order, s. */
+  completion_s: Float64Array;
   /** Jain's index of the throughput of the flows that have a congestion control. */
   jain: number;
 }
@@ -119,10 +121,18 @@ function stationMetrics(name: string, row: Row, duration: number): StationMetric
   };
 }
 
+/** Completion times in order, s. */
+function completions(table: Table | undefined): Float64Array {
+  const [start, finished] = [table?.columns.start_ns?.values, table?.columns.finished_ns?.values];
+  if (!start || !finished) return new Float64Array();
+  const times = finished.map((at, i) => (at - (start[i] ?? 0)) / 1e9);
+  return times.filter((time) => !Number.isNaN(time)).sort();
+}
+
 /** Computes the metrics of a run. */
 export function metrics(side: Side): Metrics {
   const { run, resolved, duration } = side;
-  const { flow_totals, queue_totals, station_totals } = run.tables;
+  const { flow_totals, queue_totals, station_totals, transfers } = run.tables;
   const cc = controls(side);
   const flows = run.names.flows.map((name, i) => flowMetrics(name, cc[i], rowOf(flow_totals, i)));
   return {
@@ -131,6 +141,7 @@ export function metrics(side: Side): Metrics {
       queueMetrics(name, direction(resolved, i) !== null, rowOf(queue_totals, i)),
     ),
     stations: run.names.stations.map((name, i) => stationMetrics(name, rowOf(station_totals, i), duration)),
+    completion_s: completions(transfers),
     jain: jainsIndex(flows.filter((flow) => flow.cc !== null).map((flow) => flow.throughput_mbps)),
   };
 }

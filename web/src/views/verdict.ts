@@ -1,5 +1,6 @@
 /** The result of a run in sentences: who got what, how full the queue was, what was lost and why. */
 
+import { quantile } from "./groups";
 import { arrow } from "./queues";
 import type { Metrics, QueueMetrics } from "./totals";
 import { listed, written } from "./words";
@@ -9,7 +10,7 @@ const FEW = 4;
 
 /** The sentences on a run. */
 export function verdict(of: Metrics): string[] {
-  return [shares(of), fullest(of.queues), losses(of)].filter((one) => one !== "");
+  return [shares(of), completion(of), fullest(of.queues), losses(of)].filter((one) => one !== "");
 }
 
 function shares({ flows, jain }: Metrics): string {
@@ -32,6 +33,15 @@ function shares({ flows, jain }: Metrics): string {
     return `${name}${cc ? ` (${cc})` : ""} got ${written(throughput_mbps)} Mb/s${share}`;
   });
   return `${active.length > 1 ? "Of the flows, " : "The flow "}${listed(words)}.${fair}`;
+}
+
+function completion({ completion_s }: Metrics): string {
+  if (!completion_s.length) return "";
+  const [middle, tail] = [0.5, 0.99].map((share) => quantile(completion_s, share));
+  return (
+    `${whole(completion_s.length)} transfers finished, half of them within ${written(middle ?? Number.NaN)} s and 99 % ` +
+    `within ${written(tail ?? Number.NaN)} s.`
+  );
 }
 
 /** The queue whose packets waited longest together: the one that matters most. */

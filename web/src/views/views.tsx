@@ -1,6 +1,7 @@
 /** Plots of both arms on linked axes, with their tables. */
 
 import { useEffect, useState } from "preact/hooks";
+import { HEIGHT, TALL } from "./canvas";
 import { DataTable } from "./data-table";
 import type { Figure } from "./figure";
 import { figureGrid } from "./grid";
@@ -135,7 +136,7 @@ function View({ id }: { id: string }) {
         <Buttons figure={figure} open={open} unfold={() => unfold(!open)} tell={tell} />
       </div>
       <Readout figure={figure} />
-      <Plot id={id} label={label} />
+      <Plot id={id} label={label} height={figure.custom ? TALL : HEIGHT} />
       <figcaption>{figure.note}</figcaption>
       <Extra id={id} />
       {fault && <p role="alert">{fault}</p>}

@@ -106,6 +106,14 @@ test("metrics of a wireless cell are those of the command line", () => {
   close(found.stations[0], WIFI.station);
 }, 20_000);
 
+// narrows run web-search -o DIR
+// frame = narrows.load("DIR").runs[0].transfers.frame(); frame["fct_s"].dropna().quantile([0.5, 0.99])
+test("completion times are those of the command line", () => {
+  const of = metrics(sideOf(engine, scenario("web-search")));
+  const found = differences(of, null).filter((row) => row.of === "All transfers");
+  expect(found.map(({ a }) => a)).toEqual([198, expect.closeTo(0.0668403015, 9), expect.closeTo(1.44191128214, 9)]);
+});
+
 test("Jain's index leaves out what has no value, and is none without shares", () => {
   expect(jainsIndex([1, 0, 0, 0])).toBe(0.25);
   expect(jainsIndex([5, Number.NaN, 5])).toBe(1);
