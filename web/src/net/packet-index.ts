@@ -159,9 +159,15 @@ function queued(
   }
   waiting.sort((a, b) => (arrive[a] as number) - (arrive[b] as number));
   for (const row of waiting) put(row, arrive[row] as number, Number.POSITIVE_INFINITY);
-  const floor = Float64Array.from(enter);
-  for (let i = size - 2; i >= 0; i--) floor[i] = Math.min(floor[i] as number, floor[i + 1] as number);
-  return { waited, enter, leave, floor };
+  return { waited, enter, leave, floor: earliest(enter) };
+}
+
+/** The least of each value and those after it; the values themselves if they are in order. */
+function earliest(values: Float64Array): Float64Array {
+  if (values.every((value, i) => i === 0 || (values[i - 1] as number) <= value)) return values;
+  const floor = Float64Array.from(values);
+  for (let i = floor.length - 2; i >= 0; i--) floor[i] = Math.min(floor[i] as number, floor[i + 1] as number);
+  return floor;
 }
 
 /** The first position in `0..count` for which `after` holds; it holds for all later ones. */
