@@ -1,8 +1,22 @@
 /** The open animation: waits for a run with a packet log, and shows it with its controls. */
 
-import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { type Arm, failures, playhead, progress, ran, runs, scenarios, texts, wantPackets } from "../model/state";
+import {
+  type Arm,
+  failures,
+  gates,
+  packets,
+  playhead,
+  progress,
+  ran,
+  running,
+  runs,
+  scenarios,
+  stopped,
+  texts,
+  wantPackets,
+} from "../model/state";
 import { Legend } from "./legend";
 import { bounded, moveTo, nowNs, playing, readable, run, speed, step, toggle } from "./player";
 import { type Scene, sceneOf } from "./scene";
@@ -21,7 +35,10 @@ export function Animation() {
   useSignalEffect(() => {
     const data = runs[arm.value].value;
     const scenario = ran[arm.value].value;
-    if (!data?.log || !scenario) return;
+    if (!data?.log || !scenario) {
+      scene.value = null;
+      return;
+    }
     const prepare = (): void => {
       const made = sceneOf(scenario, data);
       if (!made) return;
@@ -38,6 +55,9 @@ export function Animation() {
     }
   });
   useSignalEffect(() => {
+    if (texts.b.value === null) arm.value = "a";
+  });
+  useSignalEffect(() => {
     const shown = scene.value;
     if (shown && playing.value) return run(shown);
   });
@@ -47,19 +67,11 @@ export function Animation() {
     },
     [],
   );
-  const waits = useComputed(() => scene.value === null);
-  if (waits.value || !scene.value) return <Waiting arm={arm.value} />;
   const shown = scene.value;
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset would put a frame and a legend around it
-    <div
-      class="network-animation"
-      role="group"
-      aria-label="Packets in motion"
-      onKeyDown={(event) => onKey(event, shown)}
-    >
+    <>
       {texts.b.value !== null && (
-        <label class="network-arm">
+        <label>
           Scenario{" "}
           <select
             value={arm.value}
@@ -72,22 +84,35 @@ export function Animation() {
           </select>
         </label>
       )}
-      <Stage scene={shown} />
-      <Transport scene={shown} />
-      <Status scene={shown} />
-      <Legend scene={shown} />
-    </div>
+      {shown ? (
+        // biome-ignore lint/a11y/useSemanticElements: a fieldset would put a frame and a legend around it
+        <div role="group" aria-label="Packets in motion" onKeyDown={(event) => onKey(event, shown)}>
+          <Stage scene={shown} />
+          <Transport scene={shown} />
+          <Status scene={shown} />
+          <Legend scene={shown} />
+        </div>
+      ) : (
+        <p role="status">{reason(arm.value)}</p>
+      )}
+    </>
   );
 }
 
 /** Says that the run with the log is under way, or why there is none. */
-function Waiting({ arm }: { arm: Arm }) {
+function reason(arm: Arm): string {
   const failure = failures[arm].value;
-  if (failure) return <p role="alert">There are no packets to show: {failure}</p>;
-  if (scenarios[arm].value?.ok === false)
-    return <p>The scenario has problems. Its packets are shown when they are corrected.</p>;
+  if (scenarios[arm].value?.ok === false) {
+    return "The scenario has problems. Its packets are shown when they are corrected.";
+  }
+  if (gates[arm].value !== null) return "The run takes long. Its packets are shown when it is allowed and has ended.";
+  if (failure) return `There are no packets to show: ${failure}`;
+  if (stopped[arm].value) return "The run was stopped. Run it again to see its packets.";
+  if (packets.value && running.value === null && runs[arm].value) {
+    return "This run has no packet log: it has more packets than a log holds, or comes from files. Shorten it to see them.";
+  }
   const share = progress.value === null ? "" : ` (${Math.round(progress.value * 100)} %)`;
-  return <p>Running the scenario with a log of its packets{share}.</p>;
+  return `Running the scenario with a log of its packets${share}.`;
 }
 
 /** Begins where the first packet is sent, unless the plots have set a time. */

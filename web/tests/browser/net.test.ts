@@ -47,6 +47,7 @@ describe.skipIf(!chromiumPath)("the animated network in Chromium (Debian package
     expect(await colours(page)).toBeGreaterThan(5);
     await page.getByText("Links and queues as a table").click();
     const row = page.getByRole("row", { name: "r1->r2" });
+    await row.waitFor();
     expect(await row.getByRole("cell").allTextContents()).toEqual(["17", "39", "148", "0"]);
     expect(await serious(page, ".network")).toEqual([]);
     expect(errors).toEqual([]);
@@ -113,9 +114,10 @@ describe.skipIf(!chromiumPath)("the animated network in Chromium (Debian package
 
   test("closed again, it asks for packet logs no longer", async () => {
     const { page } = await shown();
-    expect(await page.getByRole("button", { name: "Log packets" }).count()).toBe(0);
+    const sequence = page.locator('[data-view="sequence"]');
+    await sequence.waitFor();
     await page.getByRole("button", { name: "Hide packets" }).click();
-    await page.getByRole("button", { name: "Log packets" }).waitFor();
+    await sequence.waitFor({ state: "detached" });
     expect(await page.locator(".network-stage").count()).toBe(0);
     await page.context().close();
   });
@@ -138,6 +140,28 @@ describe.skipIf(!chromiumPath)("the animated network in Chromium (Debian package
     });
     await page.getByText("Arrivals over r1->r2 are approximate: the link follows a trace.").waitFor();
     await expect.poll(() => seconds(page)).toBe(30);
+    await page.context().close();
+  });
+
+  test("shows either of two scenarios", async () => {
+    const { page } = await shown();
+    await page.getByRole("button", { name: "Compare", exact: true }).click();
+    await page.locator(".network").getByLabel("Scenario").selectOption("b");
+    await page.locator(".network-stage canvas").first().waitFor();
+    await seek(page, 17.5);
+    await page.getByText("At 17.500000 s: r1 to r2: 17 on the link, 39 waiting").waitFor();
+    await page.context().close();
+  });
+
+  test("says why there is nothing to show", async () => {
+    const { page } = await shown({}, "#scenario=standard");
+    const editor = page.locator(".cm-content");
+    await editor.click();
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.type("wrong = 1\n");
+    await page.getByRole("button", { name: "Hide packets" }).click();
+    await page.getByRole("button", { name: "Show packets" }).click();
+    await page.getByText("The scenario has problems.").waitFor();
     await page.context().close();
   });
 
