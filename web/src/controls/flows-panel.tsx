@@ -9,6 +9,8 @@ import { parse, RATE, scale, TIME, write } from "./quantity";
 import { get, isTable, type Path, type Value } from "./toml";
 import { change, textAt, type View } from "./view";
 
+/** Most flows that have controls; the text has all of them. */
+const MOST = 30;
 const RATES = scale(1e4, 1e9);
 const LOADS = /^\d*\.?\d+$/;
 
@@ -152,13 +154,14 @@ export function FlowsPanel({ view }: { view: View }) {
     <section aria-label="Flows">
       <h3>Flows</h3>
       <ul class="flows">
-        {view.flows.map((row, index) => (
+        {view.flows.slice(0, MOST).map((row, index) => (
           <FlowCard key={row.name} view={view} row={row} index={index} last={alone} />
         ))}
         {workloads.slice(0, written).map((workload, index) => (
           <WorkloadCard key={workload.name} view={view} workload={workload} index={index} />
         ))}
       </ul>
+      {view.flows.length > MOST && <p class="notes">{`${view.flows.length - MOST} more flows are in the text.`}</p>}
       {view.flows.length > 0 && (
         <button type="button" onClick={() => change(addFlow)}>
           Add a flow

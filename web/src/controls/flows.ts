@@ -1,7 +1,7 @@
 /** Flows as controls show them: the entries of a text's `[[flows]]` with what the resolved scenario says of them. */
 
 import type { Parsed, Resolved } from "../engine/types";
-import { baseRtt, hops } from "../model/paths";
+import { baseRtt, direction, hops, routes } from "../model/paths";
 import { type Place, places } from "./links";
 import { get, isTable, type Path, type Tree } from "./toml";
 
@@ -57,14 +57,12 @@ export function rows(tree: Tree, parsed: Parsed): FlowRow[] {
   const groups = entries.map((table, index) =>
     Array.from({ length: makes(table) }, () => owner.push(index) - 1).filter((flow) => flow in resolved.flows),
   );
-  const spots = places(tree, resolved);
+  const net: Net = { tree, parsed, spots: places(tree, resolved), users: users(parsed, owner) };
   return entries.flatMap((table, index): FlowRow[] => {
     const flows = groups[index] ?? [];
     const [first] = flows;
     if (first === undefined) return [];
-    return [
-      { ...row(tree, parsed, table, index, first), flows, reach: reach(tree, parsed, spots, owner, index, flows) },
-    ];
+    return [{ ...row(tree, parsed, table, index, first), flows, reach: reach(net, index, flows) }];
   });
 }
 
@@ -89,55 +87,59 @@ function row(tree: Tree, parsed: Parsed, table: Tree, index: number, first: numb
   };
 }
 
-/** Finds links that only one entry's flows use, nearest to its ends first. */
-function reach(
-  tree: Tree,
-  parsed: Parsed,
-  spots: Place[],
-  owner: number[],
-  index: number,
-  flows: number[],
-): Reach | null {
-  const users = new Map<number, Set<number>>();
-  for (const flow of parsed.paths.keys()) {
-    for (const hop of hops(parsed, flow)) {
-      if (hop) users.set(hop.link, (users.get(hop.link) ?? new Set()).add(owner[flow] ?? -1));
+/** What finding a flow's own links needs. */
+interface Net {
+  tree: Tree;
+  parsed: Parsed;
+  spots: Place[];
+  /** The entries whose flows use a link. */
+  users: Map<number, Set<number>>;
+}
+
+/** The entries that use each link; `owner` has the entry of each flow. */
+function users(parsed: Parsed, owner: number[]): Map<number, Set<number>> {
+  const found = new Map<number, Set<number>>();
+  for (const [flow, route] of routes(parsed).entries()) {
+    for (const hop of route) {
+      if (hop) found.set(hop.link, (found.get(hop.link) ?? new Set()).add(owner[flow] ?? -1));
     }
   }
+  return found;
+}
+
+/** Present delay of a link, s. */
+function seconds({ resolved }: Parsed, link: number): number {
+  return direction(resolved, link, "forward").delay_ns / 1e9;
+}
+
+/** Finds links that only one entry's flows use, nearest to its ends first. */
+function reach(net: Net, index: number, flows: number[]): Reach | null {
+  const { tree, parsed, spots, users } = net;
   const mine = (link: number): boolean => users.get(link)?.size === 1 && users.get(link)?.has(index) === true;
   const route = hops(parsed, flows[0] ?? 0).flatMap((hop) => (hop ? [hop.link] : []));
-  const seconds = (link: number): number =>
-    parsed.resolved.directions[parsed.resolved.links[link].forward].delay_ns / 1e9;
   const equal = (path: Path): boolean =>
     get(tree, [...path, "forward", "delay"]) === undefined && get(tree, [...path, "reverse", "delay"]) === undefined;
   for (const { path, links } of spots) {
+    if (path.at(-1) === "bottleneck" || path.at(-2) === "bottleneck") continue;
     const passed = route.filter((link) => links.includes(link));
     const [first] = passed;
     if (first === undefined || !links.every((link) => mine(link) || !users.has(link)) || !equal(path)) continue;
-    if (path.at(-1) === "bottleneck" || path.at(-2) === "bottleneck") continue;
-    return { path, delay: seconds(first), links: passed.length, split: false };
+    return { path, delay: seconds(parsed, first), links: passed.length, split: false };
   }
-  return pair(tree, spots, route, flows, mine, seconds);
+  return flows.length === 1 ? pair(net, route, mine) : null;
 }
 
 /** Access links of the flow's own pair, where one table describes those of all pairs. */
-function pair(
-  tree: Tree,
-  spots: Place[],
-  route: number[],
-  flows: number[],
-  mine: (link: number) => boolean,
-  seconds: (link: number) => number,
-): Reach | null {
+function pair({ tree, parsed, spots }: Net, route: number[], mine: (link: number) => boolean): Reach | null {
   const kind = get(tree, ["topology", "kind"]);
   const spot = spots.find(({ path }) => path.length === 2 && path[1] === "access");
-  if (flows.length !== 1 || !spot || (kind !== "dumbbell" && kind !== "parking_lot")) return null;
+  if (!spot || (kind !== "dumbbell" && kind !== "parking_lot")) return null;
   const passed = route.filter((link) => spot.links.includes(link));
   const numbers = new Set(passed.map((link) => Math.floor(spot.links.indexOf(link) / 2)));
   const [number] = numbers;
   const [first] = passed;
   if (number === undefined || first === undefined || numbers.size !== 1 || !passed.every(mine)) return null;
-  return { path: ["topology", "access", number], delay: seconds(first), links: passed.length, split: true };
+  return { path: ["topology", "access", number], delay: seconds(parsed, first), links: passed.length, split: true };
 }
 
 /** The base round-trip time that a flow has with no delay on the links that are its own, s. */

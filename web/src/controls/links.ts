@@ -1,7 +1,7 @@
 /** Links and 802.11 channels that controls can change: where a text has them, and what flows over them. */
 
 import type { Parsed, Resolved } from "../engine/types";
-import { channelRate, direction, hops } from "../model/paths";
+import { channelRate, direction, type Hop, routes } from "../model/paths";
 import { write as quantity, RATE } from "./quantity";
 import { get, isTable, type Path, type Tree } from "./toml";
 
@@ -91,11 +91,13 @@ function name(resolved: Resolved, place: Place, side: "forward" | "reverse" | nu
 /** Links and channels, the narrowest one that carries data first. */
 export function choices(tree: Tree, parsed: Parsed): LinkChoice[] {
   const { resolved } = parsed;
-  const routes = parsed.paths.map((_, flow) => hops(parsed, flow));
-  const over = (links: number[], side: "forward" | "reverse" | null): number[] =>
-    [...routes.keys()].filter((flow) =>
-      routes[flow]?.some((hop) => hop && links.includes(hop.link) && (side === null || side === hop.side)),
-    );
+  const all = routes(parsed);
+  const over = (links: number[], side: "forward" | "reverse" | null): number[] => {
+    const members = new Set(links);
+    const crosses = (hop: Hop | null): boolean =>
+      hop !== null && members.has(hop.link) && (side === null || side === hop.side);
+    return [...all.keys()].filter((flow) => all[flow]?.some(crosses));
+  };
   const found: LinkChoice[] = [];
   for (const place of places(tree, resolved)) {
     const [first] = place.links;

@@ -8,17 +8,29 @@ export interface Hop {
   side: "forward" | "reverse";
 }
 
-/** The hops of a flow: a link with its direction, or null for the air. */
+/** Routes by scenario, since controls, estimates and views ask for the same ones. */
+const known = new WeakMap<Parsed, (Hop | null)[][]>();
+
+/** The hops of each flow: a link with its direction, or null for the air. */
+export function routes(parsed: Parsed): (Hop | null)[][] {
+  const before = known.get(parsed);
+  if (before) return before;
+  const { nodes, links } = parsed.resolved;
+  const between = new Map<number, Hop>();
+  for (const [link, { a, b }] of links.entries()) {
+    between.set(a * nodes.length + b, { link, side: "forward" });
+    between.set(b * nodes.length + a, { link, side: "reverse" });
+  }
+  const all = parsed.paths.map((path) =>
+    path.slice(1).map((to, index) => between.get((path[index] ?? 0) * nodes.length + to) ?? null),
+  );
+  known.set(parsed, all);
+  return all;
+}
+
+/** The hops of a flow. */
 export function hops(parsed: Parsed, flow: number): (Hop | null)[] {
-  const path = parsed.paths[flow] ?? [];
-  return path.slice(1).map((to, index) => {
-    const from = path[index];
-    for (const [link, { a, b }] of parsed.resolved.links.entries()) {
-      if (a === from && b === to) return { link, side: "forward" };
-      if (a === to && b === from) return { link, side: "reverse" };
-    }
-    return null;
-  });
+  return routes(parsed)[flow] ?? [];
 }
 
 /** The direction of a resolved link. */
