@@ -3,6 +3,7 @@
 import { render } from "preact";
 import { presets } from "./model/presets";
 import { first } from "./remote/session";
+import "./share/settings";
 import { follow, open } from "./share/link";
 import { App } from "./ui/app";
 import { start } from "./ui/start";

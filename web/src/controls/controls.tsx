@@ -1,5 +1,6 @@
 /** Presets, settings, flows, the scenario's text, and sharing. */
 
+import { offered } from "../share/content";
 import { SharePanel } from "../share/share-panel";
 import { TextPanel } from "./editor";
 import { FlowsPanel } from "./flows-panel";
@@ -17,7 +18,9 @@ export function Controls() {
       <div class="settings" key={arm.value}>
         {reason && (
           <p class="notes wrong" role="status">
-            {reason}
+            {offered.value.length > 0
+              ? "The text waits for code of the link, which has not been run: see above."
+              : reason}
           </p>
         )}
         {refusal.value && (

@@ -5,8 +5,13 @@ import type { Engine } from "../engine/engine";
 import type { Preset } from "../model/presets";
 import { edited, engine, texts } from "../model/state";
 
-/** The texts before the last scenario was loaded; null if there is nothing to bring back. */
+/** The texts before a scenario was loaded, or B left out; null if there is nothing to bring back. */
 export const former = signal<{ a: string; b: string | null } | null>(null);
+
+/** Keeps the present texts, to be brought back after they were replaced. */
+export function keep(): void {
+  former.value = { a: texts.a.peek(), b: texts.b.peek() };
+}
 
 /** The text of a scenario's second arm; null if it has none. */
 export function second(preset: Preset, writer: Pick<Engine, "set">): string | null {
@@ -19,7 +24,7 @@ export function load(preset: Preset): void {
   const loaded = engine.peek();
   if (!loaded) return;
   batch(() => {
-    former.value = { a: texts.a.peek(), b: texts.b.peek() };
+    keep();
     texts.a.value = preset.toml;
     texts.b.value = second(preset, loaded);
     edited.value = "a";

@@ -3,7 +3,7 @@
 import { useRef } from "preact/hooks";
 import { type Preset, presets } from "../model/presets";
 import { type Arm, edited, scenarios, texts } from "../model/state";
-import { former, load, restore } from "./load";
+import { former, keep, load, restore } from "./load";
 import { arm } from "./view";
 
 const groups = [...new Set(presets.map(({ group }) => group))];
@@ -96,6 +96,7 @@ function Arms() {
       <button
         type="button"
         onClick={() => {
+          keep();
           edited.value = "a";
           texts.b.value = null;
         }}
@@ -118,7 +119,11 @@ export function ScenarioHead() {
         <Scenarios />
         <Arms />
         {former.value && (
-          <button type="button" onClick={restore} title="Brings back the texts before the last scenario was loaded.">
+          <button
+            type="button"
+            onClick={restore}
+            title="Brings back the texts before a scenario was loaded, or B left out."
+          >
             Back to the former scenario
           </button>
         )}

@@ -20,7 +20,10 @@ import {
   texts,
 } from "./state";
 
-/** Time that a run may take before a newer text stops it, ms. Short runs end and are shown: dragging then redraws. */
+/**
+ * Time that a run may have taken, and still take, before a newer text stops it, ms. Short runs end and are shown: dragging
+ * then redraws.
+ */
 const PATIENCE_MS = 150;
 
 /** Longest run that starts without a question, s by the estimate. */
@@ -101,10 +104,17 @@ async function next(): Promise<void> {
   void next();
 }
 
+/** Whether the run under way is far from its end. */
+function long(): boolean {
+  const passed = performance.now() - since;
+  const share = progress.peek() ?? 0;
+  return passed > PATIENCE_MS && passed * (1 - share) > PATIENCE_MS * share;
+}
+
 /** Asks for a run of an arm's present text. A long one waits in `gates` for `allow`. */
 export function ask(arm: Arm): void {
   waiting.add(arm);
-  if (running.peek() === arm && performance.now() - since > PATIENCE_MS) backend.peek()?.stop();
+  if (running.peek() === arm && long()) backend.peek()?.stop();
   void next();
 }
 

@@ -1,8 +1,9 @@
 /** What a link holds: the texts of both arms, controls of the user's, and settings of the view. */
 
-import { batch, type Signal, signal } from "@preact/signals";
+import { batch, computed, type Signal } from "@preact/signals";
 import type { Own, OwnParam } from "../engine/types";
-import { edited, hidden, own, packets, range, texts } from "../model/state";
+import { edited, hidden, own, range, texts } from "../model/state";
+import { drafts, foreign, offer } from "../own/drafts";
 import { LinkFailure } from "./codec";
 
 /** Content of a link. */
@@ -18,7 +19,9 @@ export interface Content {
 const MOST_OWN = 20;
 
 /** Controls of an opened link. They are shown, and take part in no run until the user allows them. */
-export const offered = signal<Own[]>([]);
+export const offered = computed<Own[]>(() =>
+  foreign.value ? drafts.value.map((one) => ({ ...one, title: one.name, params: [] })) : [],
+);
 
 /** A setting of the view that links hold. */
 interface Setting {
@@ -54,7 +57,6 @@ remember("edited", {
     edited.value = given === "b" ? "b" : "a";
   },
 });
-rememberSwitch("packets", packets);
 remember("hidden", {
   get: () => (hidden.value.size ? [...hidden.value] : undefined),
   put: (given) => {
@@ -131,23 +133,15 @@ export function read(text: string): Content {
   };
 }
 
-/** Shows content in the page. Its controls wait for the user, but for those that the page has already. */
+/** Shows content in the page. Its controls wait for the user, but for those that the page runs already. */
 export function show(content: Content): void {
   batch(() => {
-    const known = new Set(own.peek().map((one) => JSON.stringify(one)));
-    offered.value = content.own.filter((one) => !known.has(JSON.stringify(one)));
+    const known = new Set(own.peek().map(({ name, source }) => JSON.stringify([name, source])));
+    foreign.value = false;
+    offer(content.own.filter(({ name, source }) => !known.has(JSON.stringify([name, source]))));
     texts.a.value = content.a;
     texts.b.value = content.b;
     edited.value = "a";
     for (const [name, { put }] of settings) if (Object.hasOwn(content.view, name)) put(content.view[name]);
-  });
-}
-
-/** Takes the offered controls over: from now on runs use them. */
-export function accept(): void {
-  batch(() => {
-    const names = new Set(offered.peek().map(({ name }) => name));
-    own.value = [...own.peek().filter(({ name }) => !names.has(name)), ...offered.peek()];
-    offered.value = [];
   });
 }

@@ -1,6 +1,7 @@
 /** Notices on the opened link: what is wrong with it, and controls that it brought. */
 
-import { accept, offered } from "./content";
+import { fault, foreign, reading, use } from "../own/drafts";
+import { offered } from "./content";
 import { laboratory, trouble } from "./link";
 
 /** Whether the page is embedded in another one: `?embed=1` hides the controls. */
@@ -53,16 +54,17 @@ export function Notices() {
               <pre tabIndex={0}>{source}</pre>
             </details>
           ))}
-          <button type="button" onClick={accept}>
+          {fault.value && <p>{fault.value.message}</p>}
+          <button type="button" disabled={reading.value} onClick={() => void use()}>
             Run this code
           </button>
           <button
             type="button"
             onClick={() => {
-              offered.value = [];
+              foreign.value = false;
             }}
           >
-            Discard it
+            Leave it out
           </button>
         </div>
       )}

@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
+import { keep } from "../controls/load";
 import { scenarios, texts } from "../model/state";
 import { LinkFailure } from "./codec";
 import { link, trouble } from "./link";
@@ -28,6 +29,11 @@ function title(): string {
   return result?.ok ? result.scenario.resolved.title : "Narrows laboratory";
 }
 
+/** Whether the page is served by this machine to itself. */
+function local(): boolean {
+  return ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
+}
+
 async function copy(make: () => Promise<string>, done: string): Promise<void> {
   try {
     const text = await make();
@@ -35,7 +41,7 @@ async function copy(make: () => Promise<string>, done: string): Promise<void> {
     try {
       await navigator.clipboard.writeText(text);
       byHand.value = null;
-      told.value = done;
+      told.value = local() ? `${done} It opens on this machine alone, while the page is served here.` : done;
     } catch {
       byHand.value = text;
       told.value = "The browser does not let the page copy: copy the text below.";
@@ -69,7 +75,9 @@ async function upload(file: File | undefined): Promise<void> {
     trouble.value = `${file.name} has more than 1 MB; allowed: a scenario's TOML of up to 1 MB.`;
     return;
   }
-  texts.a.value = await file.text();
+  const text = await file.text();
+  keep();
+  texts.a.value = text;
   told.value = `${file.name} is shown as scenario A.`;
 }
 
