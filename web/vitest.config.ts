@@ -12,6 +12,7 @@ export default defineConfig({
           globalSetup: ["tests/browser/setup.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          expect: { poll: { timeout: 20_000 } },
           fileParallelism: false,
         },
       },

@@ -1,9 +1,8 @@
 /** What a link holds: the texts of both arms, controls of the user's, and settings of the view. */
 
-import { batch, computed, type Signal } from "@preact/signals";
+import { batch, type Signal, signal } from "@preact/signals";
 import type { Own, OwnParam } from "../engine/types";
 import { edited, hidden, own, range, texts } from "../model/state";
-import { drafts, foreign, offer } from "../own/drafts";
 import { LinkFailure } from "./codec";
 
 /** Content of a link. */
@@ -19,9 +18,7 @@ export interface Content {
 const MOST_OWN = 20;
 
 /** Controls of an opened link. They are shown, and take part in no run until the user allows them. */
-export const offered = computed<Own[]>(() =>
-  foreign.value ? drafts.value.map((one) => ({ ...one, title: one.name, params: [] })) : [],
-);
+export const offered = signal<Own[]>([]);
 
 /** A setting of the view that links hold. */
 interface Setting {
@@ -137,8 +134,7 @@ export function read(text: string): Content {
 export function show(content: Content): void {
   batch(() => {
     const known = new Set(own.peek().map(({ name, source }) => JSON.stringify([name, source])));
-    foreign.value = false;
-    offer(content.own.filter(({ name, source }) => !known.has(JSON.stringify([name, source]))));
+    offered.value = content.own.filter(({ name, source }) => !known.has(JSON.stringify([name, source])));
     texts.a.value = content.a;
     texts.b.value = content.b;
     edited.value = "a";

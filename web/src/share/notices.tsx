@@ -1,6 +1,6 @@
 /** Notices on the opened link: what is wrong with it, and controls that it brought. */
 
-import { fault, foreign, reading, use } from "../own/drafts";
+import { fault, reading, use } from "../own/drafts";
 import { offered } from "./content";
 import { laboratory, trouble } from "./link";
 
@@ -61,7 +61,7 @@ export function Notices() {
           <button
             type="button"
             onClick={() => {
-              foreign.value = false;
+              offered.value = [];
             }}
           >
             Leave it out

@@ -1,7 +1,6 @@
 import { deflateRawSync } from "node:zlib";
 import { beforeEach, expect, test } from "vitest";
 import { own, texts } from "../../src/model/state";
-import { foreign } from "../../src/own/drafts";
 import { crc32, LinkFailure, pack, unpack } from "../../src/share/codec";
 import { offered, present, read, show, written } from "../../src/share/content";
 import { snippet } from "../../src/share/share-panel";
@@ -28,7 +27,7 @@ beforeEach(() => {
   texts.a.value = "";
   texts.b.value = null;
   own.value = [];
-  foreign.value = false;
+  offered.value = [];
 });
 
 test("the checksum is CRC-32", () => {
