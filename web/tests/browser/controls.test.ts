@@ -21,12 +21,7 @@ async function ready(browser: Browser, path = "", options = {}): Promise<Opened>
   return made;
 }
 
-const numbers = document.querySelector(".run-bar .numbers")?.textContent ?? "";
-    return numbers.includes("packets") && numbers.split(" ")[0] !== old.split(" ")[0] ? numbers : null;
-  }, before);
-  return String(await done.jsonValue());
-}
-
+/** What the last run did, in numbers. */
 const numbers = (page: Page): Promise<string> => page.locator(".run-bar .numbers").innerText();
 
 /** Replaces the text by the keyboard. */
