@@ -194,6 +194,11 @@ function Plots() {
           </button>
         </p>
       )}
+      {sides.value[0]?.run.log && !ids.includes("sequence") && (
+        <p class="hint">
+          The time-sequence graph shows TCP flows whose sender is at a wired link; this scenario has none.
+        </p>
+      )}
       {sides.value[0]?.run.log === null && (
         <p class="hint">
           The time-sequence graph needs every packet.{" "}

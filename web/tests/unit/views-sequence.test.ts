@@ -42,6 +42,11 @@ test("times and relative numbers are those of the captures", () => {
   expect([found.sackFrom.at(-1), found.sackTo.at(-1)]).toEqual([3236281, 3304337]);
 });
 
+test("a sender on an 802.11 channel has no first link to draw", () => {
+  const cell = sideOf(engine, engine.set(scenario("wifi-cell"), "duration", '"500 ms"'), true);
+  expect(sequenceFlows(cell)).toEqual(["down-1", "down-2", "down-3"]);
+});
+
 test("the graph is offered for flows whose sender is at a link, and its table has every packet", () => {
   expect(sequenceFlows(side)).toEqual(["first", "second"]);
   const graph = figures([side], { ...CHOICE, flow: "first" }).find(({ id }) => id === "sequence");
