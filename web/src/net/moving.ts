@@ -4,6 +4,7 @@ import { DATA, eachFrame, KINDS, NO_FLOW } from "./air";
 import type { Geometry, Lane, Point } from "./geometry";
 import { eachBetween, eachOnWire, eachWaiting, wholeWay } from "./packet-index";
 import type { Palette } from "./palette";
+import { shareOf } from "./pick";
 import type { Scene } from "./scene";
 import type { Stack } from "./stacks";
 
@@ -138,14 +139,11 @@ function paintRing(context: Context, { palette }: View, at: Point): void {
 /** Paints the packets of a direction, thinner where many share it. */
 function paintLane(context: Context, scene: Scene, view: View, lane: Lane, edge: number): number {
   const { index } = scene;
-  const { log, arrive } = index;
   const rows: number[] = [];
   eachOnWire(index, edge, view.at, (row) => rows.push(row));
   const long = Math.max(2, Math.min(view.geometry.narrow ? 6 : 8, (0.8 * lane.length) / Math.max(1, rows.length)));
   for (const row of rows) {
-    const start = log.time_ns[row] as number;
-    const whole = index.lost[row] ? wholeWay(index, edge, row) : (arrive[row] as number);
-    const share = (view.at - start) / Math.max(1, whole - start);
+    const share = shareOf(index, edge, row, view.at);
     const point = { x: lane.a.x + (lane.b.x - lane.a.x) * share, y: lane.a.y + (lane.b.y - lane.a.y) * share };
     paintPacket(context, scene, view, row, point, lane.along, long);
   }

@@ -103,25 +103,3 @@ export function countsAt(scene: Scene, at: number): Counts[] {
 export function inView(counts: Counts[]): number {
   return counts.reduce((sum, one) => sum + (one.onWire ?? 0) + (one.waiting || 0), 0);
 }
-
-/** The state of the network at a time in words: what holds packets, the most first. */
-export function inWords(counts: Counts[], seconds: number): string {
-  const busy = counts
-    .filter((one) => (one.onWire ?? 0) > 0 || one.waiting > 0)
-    .sort((a, b) => (b.onWire ?? 0) + (b.waiting || 0) - (a.onWire ?? 0) - (a.waiting || 0));
-  const parts = busy.slice(0, MOST_WORDS).map(({ name, onWire, waiting }) => {
-    const wire = onWire === null ? "" : `${onWire} on the link`;
-    const queue = waiting > 0 ? `${waiting} waiting` : "";
-    return `${name.replace("->", " to ")}: ${[wire, queue].filter(Boolean).join(", ")}`;
-  });
-  const rest = busy.length - parts.length;
-  if (rest > 0) parts.push(`${rest} other ${rest === 1 ? "direction has" : "directions have"} packets`);
-  const dropped = counts.reduce((sum, one) => sum + one.dropped, 0);
-  const corrupted = counts.reduce((sum, one) => sum + one.corrupted, 0);
-  const lost = corrupted > 0 ? `; lost on links so far: ${corrupted}` : "";
-  const where = parts.length > 0 ? parts.join("; ") : "no packets in the network";
-  return `At ${seconds.toFixed(6)} s: ${where}. Dropped so far: ${dropped}${lost}.`;
-}
-
-/** Most directions that the words name. */
-const MOST_WORDS = 5;

@@ -3,12 +3,14 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { hidden, playhead } from "../model/state";
-import { geometryOf } from "./geometry";
+import { geometryOf, type Point } from "./geometry";
 import { paintMoving } from "./moving";
 import { onTheme, type Palette, palette } from "./palette";
-import { speed } from "./player";
+import { picked } from "./pick";
+import { playing, speed } from "./player";
 import type { Scene } from "./scene";
 import { paintStill } from "./still";
+import { packetWords } from "./words";
 
 /** For how long a drop is seen, ms. */
 const FALL_MS = 700;
@@ -76,6 +78,14 @@ export function Stage({ scene }: { scene: Scene }) {
       hidden: grey.value,
     });
   });
+  const pointer = useSignal<Point | null>(null);
+  // Steps tell of packets as the pointer does; while the animation plays, packets pass too fast to be read.
+  const found = useComputed(() => {
+    const drawing = geometry.value;
+    if (!drawing || !pointer.value || playing.value) return null;
+    const row = picked(shown.value, drawing, Math.round(playhead.value * 1e9), pointer.value);
+    return row === null ? null : packetWords(shown.value, row);
+  });
   return (
     // biome-ignore lint/a11y/useSemanticElements: a drawing with keys has no element of its own
     <div
@@ -85,10 +95,18 @@ export function Stage({ scene }: { scene: Scene }) {
       // biome-ignore lint/a11y/noNoninteractiveTabindex: its keys step and play
       tabIndex={0}
       aria-label="Drawing of the network. Space plays and pauses; left and right arrows step by an event, with Shift by a round-trip time; up and down arrows change the speed."
+      onPointerMove={(event) => {
+        const edges = event.currentTarget.getBoundingClientRect();
+        pointer.value = { x: event.clientX - edges.left - 1, y: event.clientY - edges.top - 1 };
+      }}
+      onPointerLeave={() => {
+        pointer.value = null;
+      }}
       style={{ height: `${geometry.value?.height ?? 300}px` }}
     >
       <canvas ref={still} />
       <canvas ref={moving} />
+      {found.value !== null && <div class="network-packet">{found.value}</div>}
     </div>
   );
 }

@@ -4,7 +4,8 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { playhead } from "../model/state";
 import { playing } from "./player";
-import { type Counts, countsAt, inView, inWords, type Scene } from "./scene";
+import { type Counts, countsAt, inView, type Scene } from "./scene";
+import { eventsAt, inWords } from "./words";
 
 /** Time between two sentences while the animation plays, and after a step, ms. */
 const PLAYING_MS = 2_000;
@@ -14,12 +15,14 @@ const PAUSED_MS = 200;
 export function Status({ scene }: { scene: Scene }) {
   const counts = useSignal<Counts[]>([]);
   const at = useSignal(0);
+  const events = useSignal("");
   const told = useRef(Number.NEGATIVE_INFINITY);
   useSignalEffect(() => {
     const seconds = playhead.value;
     const tell = (): void => {
       told.current = performance.now();
       at.value = seconds;
+      events.value = playing.peek() ? "" : eventsAt(scene, Math.round(seconds * 1e9));
       counts.value = countsAt(scene, Math.round(seconds * 1e9));
     };
     const wait = playing.value ? PLAYING_MS : PAUSED_MS;
@@ -34,7 +37,7 @@ export function Status({ scene }: { scene: Scene }) {
   return (
     <>
       <p class="network-status" aria-live="polite" data-packets={inView(counts.value)}>
-        {inWords(counts.value, at.value)}
+        {inWords(counts.value, at.value)} {events.value}
       </p>
       <details onToggle={(event) => (open.value = event.currentTarget.open)}>
         <summary>Links and queues as a table</summary>

@@ -54,6 +54,21 @@ describe.skipIf(!chromiumPath)("the animated network in Chromium (Debian package
     await page.context().close();
   });
 
+  test("tells of the packet under the pointer", async () => {
+    const { page } = await shown();
+    await seek(page, 17.5);
+    const box = await page.locator(".network-stage").boundingBox();
+    if (!box) throw new Error("the drawing has no size");
+    const told = page.locator(".network-packet");
+    for (let x = 0.4; x < 0.6 && (await told.count()) === 0; x += 0.005) {
+      await page.mouse.move(box.x + box.width * x, box.y + box.height * 0.46);
+    }
+    expect(await told.textContent()).toMatch(
+      /^(data|retransmission) of (first|second), sequence number [\d,]+, 1,500 bytes$/,
+    );
+    await page.context().close();
+  });
+
   test("plays, pauses and steps by keys", async () => {
     const { page } = await shown();
     await seek(page, 10);

@@ -3,10 +3,14 @@ import type { Engine } from "../../src/engine/engine";
 import type { PacketLog } from "../../src/engine/types";
 import { playhead } from "../../src/model/state";
 import { channelsOf, eachFrame, radioQueues } from "../../src/net/air";
+import { geometryOf } from "../../src/net/geometry";
 import { notes } from "../../src/net/legend";
+import { eachOnWire, eachWaiting } from "../../src/net/packet-index";
+import { picked, shareOf } from "../../src/net/pick";
 import { moveTo, playing, readable, step, stepped } from "../../src/net/player";
-import { countsAt, inView, inWords, rttAt, type Scene, sceneOf } from "../../src/net/scene";
+import { countsAt, inView, rttAt, type Scene, sceneOf } from "../../src/net/scene";
 import { arrival, wires } from "../../src/net/wires";
+import { eventsAt, inWords, packetWords } from "../../src/net/words";
 import { loaded, scenario } from "../engine";
 import { ran } from "../run";
 
@@ -140,6 +144,80 @@ test("the words name the fullest directions, and count drops", () => {
   );
   expect(inView(counts)).toBe(67);
   expect(inWords(countsAt(shown, 0), 0)).toBe("At 0.000000 s: no packets in the network. Dropped so far: 0.");
+});
+
+test("events of an instant are told with their packets", () => {
+  const shown = scene("dumbbell-cubic");
+  const { log, edges, again, next } = shown.index;
+  const drop = edges[0]?.dropped[0] as number;
+  const number = (log.seq[drop] as number).toLocaleString("en");
+  expect(eventsAt(shown, log.time_ns[drop] as number)).toContain(
+    `Queue r1 to r2 drops data of first, sequence number ${number}, 1,500 bytes.`,
+  );
+  // The sender repeats what was dropped, and the repetition is told as one on every link.
+  const repeated = log.what.findIndex((what, row) => what === 0 && again[row] === 1 && log.seq[row] === log.seq[drop]);
+  expect(log.time_ns[repeated]).toBeGreaterThan(log.time_ns[drop] as number);
+  expect(eventsAt(shown, log.time_ns[repeated] as number)).toContain(
+    `Link s1 to r1 starts to send retransmission of first, sequence number ${number}, 1,500 bytes.`,
+  );
+  expect(packetWords(shown, next[repeated] as number)).toBe(
+    `retransmission of first, sequence number ${number}, 1,500 bytes`,
+  );
+  expect(packetWords(shown, 0)).toBe("SYN of first, 60 bytes");
+  expect(eventsAt(shown, 1)).toBe("");
+});
+
+test("frames are told with stations, kinds and airtimes", () => {
+  const shown = scene("wifi-cell");
+  const log = shown.data.log as PacketLog;
+  const frame = (kind: number): number => log.what.findIndex((what, row) => what === 3 && log.kind[row] === kind);
+  expect(eventsAt(shown, log.time_ns[frame(2)] as number)).toMatch(
+    /(ap|w4) sends a data frame to (w\d|ap) for [\d.]+ (ms|µs) with SYN of (down-\d|up), \d+ bytes\./,
+  );
+  expect(eventsAt(shown, log.time_ns[frame(3)] as number)).toMatch(/(ap|w\d) sends ACK to (w\d|ap) for [\d.]+ µs\./);
+});
+
+test.each([
+  ["dumbbell-cubic", 20],
+  ["parking-lot", 40],
+  ["wifi-cell", 5],
+])("the drawing of %s fits its canvas, and its packets are found where they are", (name, seconds) => {
+  const shown = scene(name);
+  const { layout, scenario: parsed, data, index } = shown;
+  for (const width of [330, 860]) {
+    const drawn = geometryOf(layout, parsed, data, index, width);
+    const ends = drawn.stacks.map(({ foot, up, length }) => ({ x: foot.x + up.x * length, y: foot.y + up.y * length }));
+    for (const { x, y } of [...drawn.places, ...ends, ...drawn.stacks.map((stack) => stack.foot)]) {
+      expect(x).toBeGreaterThan(0);
+      expect(x).toBeLessThan(width);
+      expect(y).toBeGreaterThan(8);
+      expect(y).toBeLessThan(drawn.height - 8);
+    }
+    let [seen, right] = [0, 0];
+    drawn.lanes.forEach((lane, edge) => {
+      eachOnWire(index, edge, seconds * 1e9, (row) => {
+        const share = shareOf(index, edge, row, seconds * 1e9);
+        const point = {
+          x: lane.a.x + (lane.b.x - lane.a.x) * share,
+          y: lane.a.y + (lane.b.y - lane.a.y) * share,
+        };
+        seen++;
+        if (picked(shown, drawn, seconds * 1e9, point) === row) right++;
+      });
+    });
+    // A few lie below a queue, or at a node where another link ends in the same spot.
+    expect(seen).toBeGreaterThan(10);
+    expect(right / seen).toBeGreaterThan(0.85);
+    for (const stack of drawn.stacks.filter((one) => one.edge !== null && !index.edges[one.edge]?.source)) {
+      const rows: number[] = [];
+      eachWaiting(index, stack.edge as number, seconds * 1e9, (row) => rows.push(row));
+      rows.forEach((row, place) => {
+        const height = ((place + 0.5) / stack.full) * stack.length;
+        const point = { x: stack.foot.x + stack.up.x * height, y: stack.foot.y + stack.up.y * height };
+        expect(picked(shown, drawn, seconds * 1e9, point)).toBe(row);
+      });
+    }
+  }
 });
 
 test("the legend says what is approximate, and until when a cut log reaches", () => {
