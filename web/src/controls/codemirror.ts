@@ -3,7 +3,7 @@
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { toml } from "@codemirror/legacy-modes/mode/toml";
-import { Annotation, Compartment, EditorState, RangeSet, StateEffect, StateField } from "@codemirror/state";
+import { Annotation, EditorState, RangeSet, StateEffect, StateField } from "@codemirror/state";
 import {
   Decoration,
   drawSelection,
@@ -26,11 +26,9 @@ export interface Mark {
 
 /** The editor's part that the page uses. */
 export interface Editor {
-  /** Shows a text. What is the same stays, with the cursor in it. */
-  show(text: string): void;
+  /** Shows a text of a document. What is the same stays, with the cursor in it. Each document has its own history. */
+  show(document: string, text: string, locked: boolean): void;
   mark(marks: Mark[]): void;
-  /** Whether the text may be changed. */
-  lock(locked: boolean): void;
   /** Scrolls to a line and puts the cursor there. */
   reveal(line: number): void;
   destroy(): void;
@@ -134,11 +132,9 @@ export function difference(before: string, after: string): { from: number; to: n
  * @param label - What it is, for screen readers.
  * @param typed - Hears of each text that the user makes.
  */
-export function edit(parent: HTMLElement, text: string, label: string, typed: (text: string) => void): Editor {
-  const locked = new Compartment();
-  const view = new EditorView({
-    parent,
-    state: EditorState.create({
+export function edit(parent: HTMLElement, label: string, typed: (text: string) => void): Editor {
+  const begin = (text: string, locked: boolean): EditorState =>
+    EditorState.create({
       doc: text,
       extensions: [
         gutter({ class: "cm-signs", markers: (shown) => shown.state.field(signs) }),
@@ -151,7 +147,7 @@ export function edit(parent: HTMLElement, text: string, label: string, typed: (t
         StreamLanguage.define(toml),
         syntaxHighlighting(colours),
         theme,
-        locked.of([]),
+        EditorState.readOnly.of(locked),
         // Tab is left to the page, so that the keyboard gets out again.
         keymap.of([...defaultKeymap, ...historyKeymap]),
         EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
@@ -160,15 +156,21 @@ export function edit(parent: HTMLElement, text: string, label: string, typed: (t
           if (own) typed(update.state.doc.toString());
         }),
       ],
-    }),
-  });
+    });
+  const view = new EditorView({ parent, state: begin("", true) });
+  const states = new Map<string, EditorState>();
+  let current = "";
   return {
-    show(next) {
+    show(document, text, locked) {
+      if (document !== current) {
+        states.set(current, view.state);
+        view.setState(states.get(document) ?? begin(text, locked));
+        current = document;
+      }
       const before = view.state.doc.toString();
-      if (before !== next) view.dispatch({ changes: difference(before, next), annotations: fromPage.of(true) });
+      if (before !== text) view.dispatch({ changes: difference(before, text), annotations: fromPage.of(true) });
     },
     mark: (marks) => view.dispatch({ effects: setMarks.of(marks) }),
-    lock: (on) => view.dispatch({ effects: locked.reconfigure(on ? EditorState.readOnly.of(true) : []) }),
     reveal(line) {
       const at = view.state.doc.line(Math.min(Math.max(line, 1), view.state.doc.lines)).from;
       view.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: "center" }) });

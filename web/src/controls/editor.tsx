@@ -47,7 +47,7 @@ export function TextPanel() {
     import("./codemirror")
       .then(({ edit }) => {
         if (gone || !parent.current) return;
-        editor.current = edit(parent.current, texts[arm.peek()].peek() ?? "", "Text of the scenario, TOML", (typed) => {
+        editor.current = edit(parent.current, "Text of the scenario, TOML", (typed) => {
           texts[arm.peek()].value = typed;
         });
         setLoaded(true);
@@ -65,10 +65,9 @@ export function TextPanel() {
   useEffect(() => {
     const shown = editor.current;
     if (!shown) return;
-    shown.lock(defaults !== null);
-    shown.show(view);
+    shown.show(defaults === null ? at : `${at} with defaults`, view, defaults !== null);
     shown.mark(defaults === null ? [...marked(problems, "problem"), ...marked(warnings, "warning")] : []);
-  }, [loaded, view, result]);
+  }, [loaded, at, view, result]);
 
   const reveal = (line: number): void => {
     setAll(false);

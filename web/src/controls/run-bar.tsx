@@ -4,6 +4,8 @@ import { useEffect, useState } from "preact/hooks";
 import { allow, ask, decline, stop } from "../model/runner";
 import { type Arm, failures, gates, progress, running, runs, stopped, texts } from "../model/state";
 
+import { session } from "../remote/session";
+
 /** Time after which a run's progress is shown, ms. Short runs show their result alone, so that nothing flickers. */
 const SHOWN_MS = 200;
 
@@ -33,8 +35,13 @@ function Question({ arm, seconds, name }: { arm: Arm; seconds: number; name: str
   return (
     <div class="question" role="alert">
       <p>
-        {`${name} takes ${about(seconds)} in this browser. The command line is faster: download the text, then `}
-        <code>narrows run scenario.toml</code>.
+        {`${name} takes ${about(seconds)} ${session.value ? "on this machine" : "in this browser"}. `}
+        {!session.value && (
+          <>
+            {"The command line is faster: download the text, then "}
+            <code>narrows run scenario.toml</code>.
+          </>
+        )}
       </p>
       <button type="button" onClick={() => allow(arm)}>
         Run

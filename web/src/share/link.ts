@@ -1,8 +1,9 @@
 /** Keeps the address's fragment at what the page shows, and shows what a fragment holds. */
 
 import { effect, signal } from "@preact/signals";
-import { presets } from "../model/presets";
-import { texts } from "../model/state";
+import { second } from "../controls/load";
+import { type Preset, presets } from "../model/presets";
+import { engine, texts } from "../model/state";
 import { claims, LinkFailure, pack, unpack } from "./codec";
 import { present, read, show, written } from "./content";
 
@@ -26,7 +27,7 @@ export async function open(): Promise<boolean> {
   const [, name] = /^scenario=([\w-]+)$/.exec(text) ?? [];
   if (name !== undefined) {
     const preset = presets.find((one) => one.name === name);
-    if (preset) texts.a.value = preset.toml;
+    if (preset) take(preset);
     trouble.value = preset ? null : `There is no scenario ${name} in this page. Choose one of the list.`;
     return preset !== undefined;
   }
@@ -41,6 +42,19 @@ export async function open(): Promise<boolean> {
     trouble.value = error.message;
     return false;
   }
+}
+
+/** Shows a scenario of the list; its second arm follows when the engine, which writes it, is loaded. */
+function take(preset: Preset): void {
+  texts.a.value = preset.toml;
+  texts.b.value = null;
+  if (!preset.against) return;
+  const end = effect(() => {
+    const loaded = engine.value;
+    if (!loaded || texts.a.peek() !== preset.toml) return;
+    texts.b.value = second(preset, loaded);
+    queueMicrotask(() => end());
+  });
 }
 
 /** The link to what the page shows. */

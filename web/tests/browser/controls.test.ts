@@ -108,6 +108,9 @@ describe.skipIf(!chromiumPath)("controls in Chromium (Debian package chromium)",
     await expect.poll(() => text(page)).toContain('kind = "codel"');
     await page.getByRole("button", { name: "Scenario A" }).click();
     await page.waitForFunction(() => !document.querySelector(".cm-content")?.textContent?.includes("codel"));
+    await page.locator(".cm-content").focus();
+    await page.keyboard.press("Control+z");
+    expect(await text(page)).not.toContain("codel");
     expect(await page.getByLabel("Queue discipline").inputValue()).toBe("droptail");
   });
 
@@ -158,6 +161,12 @@ describe.skipIf(!chromiumPath)("controls in Chromium (Debian package chromium)",
     await page.getByRole("button", { name: "Add a flow" }).click();
     await expect.poll(() => text(page)).toContain("flow3");
     expect(errors).toEqual([]);
+  });
+
+  test("a link names a scenario of the list, with both arms where it has two", async () => {
+    const { page } = await ready(browser, "#scenario=ngwa-pair");
+    await page.getByRole("button", { name: "Scenario B" }).click();
+    await expect.poll(() => page.getByLabel("NGWA in routers and at end points").isChecked()).toBe(false);
   });
 
   test("names of a link's scenario are text", async () => {
