@@ -259,6 +259,35 @@ def test_a_run_reports_progress_and_stops_within_a_second(start: Callable[..., s
         assert time.monotonic() - began < 1.0
 
 
+def test_a_fault_of_the_server_ends_the_request_alone(
+    start: Callable[..., serve.Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class PanicError(BaseException):
+        pass
+
+    def fails(error: BaseException) -> Callable[..., bytes]:
+        def run(*_: object) -> bytes:
+            raise error
+
+        return run
+
+    for error, told in ((KeyError("x"), "the server failed: KeyError('x')"), (PanicError("y"), "the engine failed: y")):
+        monkeypatch.setattr("narrows.ui.bench.Bench.run", fails(error))
+        with open_socket(start()) as connection:
+            ask(connection, kind="run")
+            assert answer(connection)["message"] == told
+            ask(connection, kind="digest")
+            assert answer(connection)["value"] == ""
+
+
+def test_stopping_is_heard_while_a_digest_waits_for_the_run(start: Callable[..., serve.Server]) -> None:
+    with open_socket(start()) as connection:
+        ask(connection, kind="run", toml=dumbbell(**{'duration = "12 s"': LONG}), path="x", number=0)
+        ask(connection, kind="digest")
+        ask(connection, kind="stop")
+        assert [answer(connection)["stopped"] for _ in range(2)] == [True, True]
+
+
 def test_a_new_run_replaces_the_one_under_way(start: Callable[..., serve.Server]) -> None:
     with open_socket(start()) as connection:
         ask(connection, kind="run", toml=dumbbell(**{'duration = "12 s"': LONG}), path="x", number=0)

@@ -160,7 +160,10 @@ class Laboratory:
             f"sandbox allow-scripts allow-popups allow-downloads; default-src 'none'; script-src 'unsafe-inline'; "
             f"style-src 'unsafe-inline'; img-src {here} data: blob:; font-src data:; frame-ancestors {here}"
         )
-        return _sent(path, _COMMON | {"Content-Security-Policy": policy})
+        # The page's own figures come from another origin, as far as a browser can tell.
+        return _sent(
+            path, _COMMON | {"Content-Security-Policy": policy, "Cross-Origin-Resource-Policy": "cross-origin"}
+        )
 
     def _asset(self, request: Request) -> Response:
         path = _inside(self._page, request.path_params["path"] or "index.html")

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from narrows import _core
-from narrows.base.errors import NarrowsError, Problem, ScenarioError
+from narrows.base.errors import NarrowsError, Problem, RunError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ class Session:
     def __init__(self, socket: WebSocket, bench: Bench) -> None:
         self._socket = socket
         self._bench = bench
-        self._gauge = _core.Progress()
+        self._gauges: list[_core.Progress] = []
         self._work: asyncio.Task[None] | None = None
         self._calls: dict[str, Callable[[dict[str, Any], _core.Progress], bytes | str]] = {
             "run": bench.run,
@@ -58,11 +58,14 @@ class Session:
         except WebSocketDisconnect:
             pass
         finally:
-            await self._end()
+            self.stop()
+            if self._work is not None:
+                await asyncio.wait({self._work})
 
     def stop(self) -> None:
-        """Stop the work under way, from any thread."""
-        self._gauge.stop()
+        """Stop the work under way and what waits for it, from any thread."""
+        for gauge in list(self._gauges):
+            gauge.stop()
 
     async def _hear(self, text: str) -> None:
         try:
@@ -71,28 +74,32 @@ class Session:
         except (ValueError, TypeError, KeyError, RecursionError):
             asked, kind = {}, None
         if kind == "stop":
-            self._gauge.stop()
+            self.stop()
         elif kind in self._calls:
             # Digests and saving wait for the run that they are about; a new run or reading takes its place.
-            await self._end(stop=kind in {"run", "open"})
-            self._gauge = _core.Progress()
-            self._work = asyncio.create_task(self._do(asked, self._gauge))
+            if kind in {"run", "open"}:
+                self.stop()
+            gauge = _core.Progress()
+            self._gauges.append(gauge)
+            self._work = asyncio.create_task(self._in_turn(asked, gauge, self._work))
         else:
             known = ", ".join(["stop", *self._calls])
             await self._fail(asked if isinstance(asked, dict) else {}, f"kind: is {kind!r}; allowed: {known}")
 
-    async def _end(self, *, stop: bool = True) -> None:
-        if self._work is not None:
-            if stop:
-                self._gauge.stop()
-            with suppress(asyncio.CancelledError):
-                await self._work
-            self._work = None
+    async def _in_turn(self, asked: dict[str, Any], gauge: _core.Progress, before: asyncio.Task[None] | None) -> None:
+        """Do a piece of work when the one before it has ended; messages are heard meanwhile."""
+        if before is not None:
+            await asyncio.wait({before})
+            del before
+        try:
+            await self._do(asked, gauge)
+        finally:
+            self._gauges.remove(gauge)
 
     async def _do(self, asked: dict[str, Any], gauge: _core.Progress) -> None:
         reports = asyncio.create_task(self._report(asked, gauge))
         try:
-            made = await aside(lambda: self._calls[asked["kind"]](asked, gauge))
+            made = await aside(lambda: self._call(asked, gauge))
         except _core.Stopped:
             await self._fail(asked, "the run was stopped", stopped=True)
         except ScenarioError as error:
@@ -101,6 +108,8 @@ class Session:
             await self._fail(asked, str(error))
         except MemoryError:
             await self._fail(asked, "out of memory; allowed: fewer samples or flows")
+        except Exception as error:  # noqa: BLE001 - a fault ends a request, not the connection
+            await self._fail(asked, f"the server failed: {error!r}")
         else:
             if isinstance(made, bytes):
                 with _unless_gone():
@@ -109,6 +118,17 @@ class Session:
                 await self._send({"kind": "answer", "id": asked.get("id"), "value": made})
         finally:
             reports.cancel()
+
+    def _call(self, asked: dict[str, Any], gauge: _core.Progress) -> bytes | str:
+        gauge.check()
+        try:
+            return self._calls[asked["kind"]](asked, gauge)
+        except Exception:
+            raise
+        except BaseException as error:
+            # A panic of the engine is no Exception, so that no program passes over it by accident.
+            message = f"the engine failed: {error}"
+            raise RunError(message) from error
 
     async def _report(self, asked: dict[str, Any], gauge: _core.Progress) -> None:
         while True:

@@ -58,7 +58,8 @@ function done(arm: Arm): string | null {
   const data = runs[arm].value;
   if (!data) return null;
   const time = data.took_ms < 1000 ? `${Math.round(data.took_ms)} ms` : `${(data.took_ms / 1000).toFixed(1)} s`;
-  return `${data.packets.toLocaleString("en")} packets in ${time}`;
+  const packets = `${data.packets.toLocaleString("en")} packets`;
+  return data.took_ms ? `${packets} in ${time}` : `${packets}, recorded`;
 }
 
 /** One line on the runs of both arms, and what the user must decide. */

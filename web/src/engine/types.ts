@@ -179,7 +179,7 @@ export interface RunData {
   log: PacketLog | null;
   /** Calls of the user's control, at most `MOST_CALLS`. */
   calls: Call[];
-  /** Time that the run took, ms. */
+  /** Time that the run took, ms; 0 for results that were read. */
   took_ms: number;
 }
 

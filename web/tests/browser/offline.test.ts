@@ -17,7 +17,7 @@ describe.skipIf(!chromiumPath)("without a network, in Chromium (Debian package c
     expect(names).toHaveLength(1);
     await page.context().setOffline(true);
     await page.reload();
-    await page.waitForFunction(() => /packets in \d/.test(document.querySelector("main")?.textContent ?? ""));
+    await page.waitForFunction(() => /packets in \d/.test(document.querySelector(".run-bar")?.textContent ?? ""));
     await page.goto(`${inject("address")}lessons/index.html`);
     expect(await page.locator("h1").count()).toBe(1);
     await page.goto(`${inject("address")}?from=a-link`);

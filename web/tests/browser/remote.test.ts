@@ -44,7 +44,9 @@ describe.skipIf(!chromiumPath || !python)("the page under narrows ui (Chromium, 
   }
 
   const finished = (page: Page): Promise<unknown> =>
-    page.waitForFunction(() => /packets in \d/.test(document.querySelector("main")?.textContent ?? ""));
+    page.waitForFunction(() =>
+      /packets(?: in \d|, recorded)/.test(document.querySelector(".run-bar")?.textContent ?? ""),
+    );
 
   const status = (page: Page, text: string): Promise<unknown> =>
     page.waitForFunction(
