@@ -1,7 +1,8 @@
 /** The numbers behind a figure or of a whole table, as rows and columns: shown in pages, and saved as CSV. */
 
-import type { Table } from "../engine/types";
+import type { RunData, Table } from "../engine/types";
 import { type Figure, type Line, length, timeAt, valueAt } from "./figure";
+import { fromBits } from "./rows";
 
 /** A table that is not made before it is read. */
 export interface Grid {
@@ -77,13 +78,52 @@ export function figureGrid(figure: Figure, lines: Line[]): Grid {
   };
 }
 
-/** A whole table of a run. */
-export function tableGrid(table: Table): Grid {
+/** Tables by what their rows are of: an index in a column, or the number of the row. */
+const NAMED: Record<string, { column: string | null; names: "flows" | "queues" | "routers" | "stations" }> = {
+  flows: { column: "flow", names: "flows" },
+  queues: { column: "queue", names: "queues" },
+  subqueues: { column: "queue", names: "queues" },
+  routers: { column: "router", names: "routers" },
+  flow_totals: { column: null, names: "flows" },
+  queue_totals: { column: null, names: "queues" },
+  router_totals: { column: null, names: "routers" },
+  station_totals: { column: null, names: "stations" },
+  subqueue_totals: { column: "queue", names: "queues" },
+  datagram_totals: { column: "flow", names: "flows" },
+  playback_totals: { column: "flow", names: "flows" },
+  impairment_totals: { column: "queue", names: "queues" },
+};
+
+/** A whole table of a run: its columns, and the name of what each row is of. */
+export function tableGrid(table: Table, run: RunData): Grid {
+  if (table.name === "state") return stateGrid(table, run);
   const columns = Object.values(table.columns);
+  const named = NAMED[table.name];
+  const keys = named?.column ? table.columns[named.column]?.values : undefined;
   return {
-    heads: columns.map(({ name }) => name),
+    heads: [...columns.map(({ name }) => name), ...(named ? ["name"] : [])],
     rows: table.rows,
-    cell: (row, column) => columns[column]?.values[row] ?? Number.NaN,
+    cell(row, column) {
+      if (column < columns.length) return columns[column]?.values[row] ?? Number.NaN;
+      return (named && run.names[named.names][keys ? (keys[row] ?? -1) : row]) ?? "";
+    },
+  };
+}
+
+/** The table `state`, with its series and the numbers that its bits are. */
+function stateGrid(table: Table, run: RunData): Grid {
+  const [time, series, bits] = ["time_ns", "series", "value_bits"].map((name) => table.columns[name]?.values);
+  return {
+    heads: ["time_ns", "name", "algorithm", "variable", "unit", "value"],
+    rows: table.rows,
+    cell(row, column) {
+      const of = run.series[series?.[row] ?? -1];
+      if (column === 0) return time?.[row] ?? Number.NaN;
+      if (column === 5) return fromBits(bits?.[row] ?? Number.NaN);
+      if (!of) return "";
+      const names = of.owner === "flow" ? run.names.flows : run.names.queues;
+      return [names[of.index], of.algorithm, of.variable, of.unit][column - 1] ?? "";
+    },
   };
 }
 

@@ -17,7 +17,7 @@ export function Tables() {
   const filled = Object.values(side.run.tables).filter(({ rows }) => rows > 0);
   const table = filled.find((one) => one.name === name) ?? filled[0];
   if (!table) return null;
-  const grid = tableGrid(table);
+  const grid = tableGrid(table, side.run);
   return (
     <details class="tables" onToggle={(event) => unfold(event.currentTarget.open)}>
       <summary>All tables of the run</summary>

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import type { Engine } from "../../src/engine/engine";
 import { type Figure, figure, length, line, shownAt, valueAt } from "../../src/views/figure";
 import { figures, type Side } from "../../src/views/figures";
@@ -8,6 +8,9 @@ import { fromBits } from "../../src/views/rows";
 import { figureSvg } from "../../src/views/svg";
 import { loaded, scenario } from "../engine";
 import { CHOICE, sideOf } from "./views-side";
+
+// Runs take seconds where other tests run beside them.
+vi.setConfig({ testTimeout: 30_000 });
 
 let engine: Engine;
 let dumbbell: Side;
@@ -84,7 +87,7 @@ test("routers, sub-queues and marks have figures where they exist", () => {
   const l4s = ids(sideOf(engine, scenario("l4s")));
   expect(l4s).toContain("subqueues-r1->r2");
   expect(l4s).toContain("marks");
-}, 20_000);
+});
 
 test("many flows are drawn as groups, and those that are picked", () => {
   let text = engine.set(scenario("dumbbell-cubic"), "duration", `"12 s"`);
@@ -117,9 +120,24 @@ test("the CSV of a figure has a row per time, and exact numbers", () => {
   expect(first).toMatch(/^0\.1,,\d+(\.\d+)?,,$/);
   const table = dumbbell.run.tables.queues;
   if (!table) throw new Error("there is no table");
-  const whole = csv(tableGrid(table)).join("").trimEnd().split("\n");
+  const whole = csv(tableGrid(table, dumbbell.run)).join("").trimEnd().split("\n");
   expect(whole).toHaveLength(table.rows + 1);
   expect(whole[0]?.split(",").slice(0, 3)).toEqual(["time_ns", "queue", "bytes"]);
+  expect(whole[2]?.split(",").at(-1)).toBe("r2->r1");
+});
+
+test("the table of states has names and numbers instead of indices and bits", () => {
+  const table = dumbbell.run.tables.state;
+  if (!table) throw new Error("there is no table");
+  const grid = tableGrid(table, dumbbell.run);
+  const found = new Map<string, number[]>();
+  for (let row = 0; row < grid.rows; row++) {
+    const key = [1, 2, 3, 4].map((column) => grid.cell(row, column)).join(" ");
+    found.set(key, [...(found.get(key) ?? []), Number(grid.cell(row, 5))]);
+  }
+  const least = found.get("first tcp min_rtt s")?.at(-1);
+  // narrows run dumbbell-cubic --json: rtt_min_ms of first
+  expect(least).toBeCloseTo(44.1152e-3, 9);
 });
 
 test("an SVG has text as text, and names of a scenario do no harm", () => {

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import type { Engine } from "../../src/engine/engine";
 import { differences, percent } from "../../src/views/differences";
 import { jainsIndex } from "../../src/views/formulas";
@@ -6,6 +6,9 @@ import { metrics } from "../../src/views/totals";
 import { verdict } from "../../src/views/verdict";
 import { loaded, scenario } from "../engine";
 import { sideOf } from "./views-side";
+
+// Runs take seconds where other tests run beside them.
+vi.setConfig({ testTimeout: 30_000 });
 
 let engine: Engine;
 beforeAll(async () => {
@@ -104,7 +107,7 @@ test("metrics of a wireless cell are those of the command line", () => {
   close(found.flows[0], WIFI.flow);
   close(found.queues[0], WIFI.queue);
   close(found.stations[0], WIFI.station);
-}, 20_000);
+});
 
 // narrows run web-search -o DIR
 // frame = narrows.load("DIR").runs[0].transfers.frame(); frame["fct_s"].dropna().quantile([0.5, 0.99])

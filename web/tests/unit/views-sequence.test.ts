@@ -1,10 +1,13 @@
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import type { Engine } from "../../src/engine/engine";
 import { figures, type Side } from "../../src/views/figures";
 import { figureGrid } from "../../src/views/grid";
 import { type Sequence, sequence, sequenceFlows } from "../../src/views/sequence";
 import { loaded, scenario } from "../engine";
 import { CHOICE, sideOf } from "./views-side";
+
+// Runs take seconds where other tests run beside them.
+vi.setConfig({ testTimeout: 30_000 });
 
 let side: Side;
 let found: Sequence;
