@@ -1,6 +1,6 @@
 /** A run with what its animation needs, and what is to be seen at a time. */
 
-import type { Parsed, RunData } from "../engine/types";
+import type { PacketLog, Parsed, RunData } from "../engine/types";
 import { type Channel, channelsOf } from "./air";
 import { type Layout, laidOut, pathsOf } from "./layout";
 import { count, countUntil, eachOnWire, eachWaiting, indexed, type PacketIndex } from "./packet-index";
@@ -15,6 +15,8 @@ export interface Scene {
   layout: Layout;
   queues: Samples;
   flows: Samples;
+  /** First sequence number of each flow, along and against it; NaN if it sent nothing. */
+  starts: Float64Array;
   /** Round-trip time of the first path without queues, ns. */
   baseRtt: number;
 }
@@ -31,8 +33,22 @@ export function sceneOf(scenario: Parsed, data: RunData): Scene | null {
     layout: laidOut(scenario),
     queues: new Samples(data.tables.queues, "queue"),
     flows: new Samples(data.tables.flows, "flow"),
+    starts: startsOf(data.log, data.names.flows.length),
     baseRtt: baseRtt(scenario, index),
   };
+}
+
+/** First sequence numbers: those of SYN segments, which the engine draws at random. */
+function startsOf(log: PacketLog, flows: number): Float64Array {
+  const starts = new Float64Array(2 * flows).fill(Number.NaN);
+  let left = starts.length;
+  for (let row = 0; row < log.flow.length && left > 0; row++) {
+    const way = 2 * (log.flow[row] as number) + (log.along[row] as number);
+    if (way >= starts.length || !Number.isNaN(starts[way])) continue;
+    starts[way] = log.seq[row] as number;
+    left--;
+  }
+  return starts;
 }
 
 /** Twice the propagation delays of the first path's links; 10 ms if it has none. */

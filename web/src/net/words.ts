@@ -54,9 +54,13 @@ export function packetWords(scene: Scene, row: number): string {
   const data = `${again[row] ? "retransmission" : "data"} of ${owner}`;
   const what = payload > 0 ? data : `${named.length > 0 ? named.join(" and ") : "ACK"} of ${owner}`;
   const number = (value: number): string => value.toLocaleString("en");
+  // Relative to the SYN, if the flow is known: slots of transfers are used again.
+  const way = 2 * (log.flow[row] as number) + (log.along[row] as number);
+  const relative = (value: number, start = 0): string => number((value - start) >>> 0);
   const parts = [what];
-  if (flags !== 0 && payload > 0) parts.push(`sequence number ${number(log.seq[row] as number)}`);
-  if (payload === 0 && flags & ACK_FLAG) parts.push(`acknowledges ${number(log.ack[row] as number)}`);
+  if (flags !== 0 && payload > 0) parts.push(`sequence number ${relative(log.seq[row] as number, scene.starts[way])}`);
+  if (payload === 0 && flags & ACK_FLAG)
+    parts.push(`acknowledges ${relative(log.ack[row] as number, scene.starts[way ^ 1])}`);
   parts.push(`${number(log.bytes[row] as number)} bytes`);
   if (log.ecn[row] === 3) parts.push("marked CE");
   return parts.join(", ");
