@@ -1,10 +1,11 @@
 /** Whether `narrows ui` serves this page, what it opened, and the results that it lists. */
 
-import { signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
+import { keep } from "../controls/load";
 import type { Engine } from "../engine/engine";
 import type { Backend } from "../engine/types";
 import * as estimate from "../model/estimate";
-import { texts } from "../model/state";
+import { edited, texts } from "../model/state";
 import { Connection, type Socket } from "./connection";
 import { ServerBackend } from "./server-backend";
 
@@ -110,11 +111,16 @@ export async function open(entry: Entry, arm: "a" | "b", run = 0): Promise<strin
   try {
     const both = entry.kind === "comparison";
     const read = await backend.open(entry.name, run, 0);
-    if (both) texts.b.value = (await backend.open(entry.name, run, 1)).toml;
-    texts[both ? "a" : arm].value = read.toml;
+    const live = both ? await backend.open(entry.name, run, 1) : null;
+    batch(() => {
+      if (texts.a.peek() !== "") keep();
+      if (live) texts.b.value = live.toml;
+      edited.value = both ? "a" : arm;
+      texts[edited.peek()].value = read.toml;
+    });
     const which = read.runs > 1 ? `, run ${run + 1} of ${read.runs}` : "";
     const where = both ? "A is simulated, B is live" : `in ${arm.toUpperCase()}${read.live ? ", a live run" : ""}`;
-    tell([`${entry.name}${which}: ${where}`, ...read.doubts].join("; "), false);
+    tell([`${entry.name}${which}: ${where}`, ...(live ?? read).doubts].join("; "), false);
     return read.toml;
   } catch (error) {
     tell(error instanceof Error ? error.message : String(error), true);
