@@ -7,7 +7,10 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 import narrows as nw
@@ -281,10 +284,16 @@ def test_802_11_stations_and_transfers_are_compared(cells: Batch) -> None:
     assert "transfer_class" in {row.kind for row in web.rows}
 
 
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_adjusted_p_values_are_those_of_scipy(values: list[float]) -> None:
+    expected = scipy_stats.false_discovery_control(values, method="bh")
+    assert nw.stats.adjusted_p(values) == pytest.approx(np.atleast_1d(expected).tolist(), rel=1e-12, abs=0)
+
+
 def test_adjusted_p_values_keep_their_places() -> None:
     adjusted = nw.stats.adjusted_p([0.04, float("nan"), 0.001])
     assert adjusted[0] == pytest.approx(0.04)
     assert math.isnan(adjusted[1])
     assert adjusted[2] == pytest.approx(0.002)
-    with pytest.raises(ValueError, match="between 0 and 1"):
+    with pytest.raises(ValueError, match=r"a p-value is 1\.5; allowed: 0 to 1"):
         nw.stats.adjusted_p([1.5])

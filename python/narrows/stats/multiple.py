@@ -33,8 +33,9 @@ def adjusted_p(p_values: Sequence[float]) -> list[float]:
     Notes
     -----
     Benjamini and Hochberg (1995), "Controlling the false discovery rate", Journal of the Royal Statistical Society B
-    57(1), by `scipy.stats.false_discovery_control`. It holds for tests that are independent or depend positively on
-    each other (Benjamini and Yekutieli 2001, Annals of Statistics 29(4)); otherwise the level is approximate.
+    57(1). It holds for tests that are independent or depend positively on each other (Benjamini and Yekutieli 2001,
+    Annals of Statistics 29(4)); otherwise the level is approximate. `scipy.stats.false_discovery_control` gives the
+    same and takes half a second to load.
 
     Examples
     --------
@@ -43,9 +44,20 @@ def adjusted_p(p_values: Sequence[float]) -> list[float]:
     """
     tested = [i for i, p in enumerate(p_values) if not math.isnan(p)]
     adjusted = [math.nan] * len(p_values)
-    if tested:
-        from scipy import stats
+    if not tested:
+        return adjusted
+    wrong = next((p_values[i] for i in tested if not 0 <= p_values[i] <= 1), None)
+    if wrong is not None:
+        message = f"a p-value is {wrong}; allowed: 0 to 1"
+        raise ValueError(message)
+    import numpy as np
 
-        for i, p in zip(tested, stats.false_discovery_control([p_values[i] for i in tested]), strict=True):
-            adjusted[i] = float(p)
+    count = len(tested)
+    given = np.array([p_values[i] for i in tested])
+    order = np.argsort(given, kind="stable")
+    scaled = given[order] * (count / np.arange(1, count + 1))
+    made = np.empty(count)
+    made[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    for i, p in zip(tested, made.tolist(), strict=True):
+        adjusted[i] = p
     return adjusted
