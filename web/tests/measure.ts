@@ -123,6 +123,16 @@ async function redraws(page: Page): Promise<Figure[]> {
       ),
       wanted: "",
     },
+    {
+      what: "of that all but the run, median",
+      value: ms(
+        quantile(
+          times.map((one) => one.whole - one.run),
+          0.5,
+        ),
+      ),
+      wanted: "",
+    },
   ];
 }
 
