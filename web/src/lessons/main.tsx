@@ -50,6 +50,6 @@ if (root) {
     );
     const anchor = document.getElementById("open");
     if (anchor instanceof HTMLAnchorElement) follow(anchor);
-    if (watched) render(<WatchedNumbers watch={watch} />, watched);
+    if (watched) render(<WatchedNumbers watch={watch} toml={content("scenario")} />, watched);
   });
 }

@@ -1,7 +1,7 @@
 /** The numbers of the present run that a lesson asks to watch. */
 
 import { useComputed } from "@preact/signals";
-import { runs } from "../model/state";
+import { runs, texts } from "../model/state";
 import type { Watched } from "./lesson";
 import { measured } from "./measure";
 
@@ -12,8 +12,8 @@ export function rounded(value: number): string {
   return String(Number(value.toPrecision(3)));
 }
 
-/** A table of the numbers, renewed after each run. */
-export function WatchedNumbers({ watch }: { watch: Watched[] }) {
+/** A table of the numbers, renewed after each run, and the way back to the scenario of the lesson. */
+export function WatchedNumbers({ watch, toml }: { watch: Watched[]; toml: string }) {
   const rows = useComputed(() => {
     const run = runs.a.value;
     return watch.map(({ label, measure, unit }) => {
@@ -22,16 +22,27 @@ export function WatchedNumbers({ watch }: { watch: Watched[] }) {
     });
   });
   return (
-    <table class="watched">
-      <caption>In the present run</caption>
-      <tbody>
-        {rows.value.map(({ label, text }) => (
-          <tr key={label}>
-            <th scope="row">{label}</th>
-            <td>{text}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <>
+      <table class="watched">
+        <caption>In the present run</caption>
+        <tbody>
+          {rows.value.map(({ label, text }) => (
+            <tr key={label}>
+              <th scope="row">{label}</th>
+              <td>{text}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <button
+        type="button"
+        disabled={texts.a.value === toml}
+        onClick={() => {
+          texts.a.value = toml;
+        }}
+      >
+        Back to the scenario of the lesson
+      </button>
+    </>
   );
 }

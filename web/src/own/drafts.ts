@@ -5,18 +5,15 @@ import type { Own } from "../engine/types";
 import { engine, own } from "../model/state";
 import { offered } from "../share/content";
 import { examples } from "./examples";
+import { type Draft, keep, kept } from "./kept";
 import { type Fault, nameFault, probe } from "./probe";
-
-/** A text with its name. */
-export interface Draft {
-  name: string;
-  source: string;
-}
 
 const [first] = examples;
 
-/** The texts; one at least. */
-export const drafts = signal<Draft[]>([{ name: first.name, source: first.source }]);
+/** The texts; one at least. Those of an earlier visit are shown again, and run when the user asks. */
+export const drafts = signal<Draft[]>(kept() ?? [{ name: first.name, source: first.source }]);
+
+effect(() => keep(drafts.value));
 
 /** Index of the text that the editor shows. */
 export const shown = signal(0);

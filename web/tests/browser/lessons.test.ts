@@ -40,6 +40,13 @@ describe.skipIf(!chromiumPath)("lessons in Chromium (Debian package chromium)", 
     await buffer.fill("268 packets");
     await buffer.press("Enter");
     await lost.getByText("337 packets").waitFor();
+    const back = page.getByRole("button", { name: "Back to the scenario of the lesson" });
+    await back.click();
+    await lost.getByText("137 packets").waitFor();
+    expect(await back.isDisabled()).toBe(true);
+    await buffer.fill("268 packets");
+    await buffer.press("Enter");
+    await lost.getByText("337 packets").waitFor();
     const href = await page.waitForFunction(() => {
       const anchor = document.getElementById("open");
       return anchor instanceof HTMLAnchorElement && anchor.hash.length > 1 ? anchor.href : null;

@@ -100,6 +100,15 @@ describe.skipIf(!chromiumPath)("the user's own control in Chromium (Debian packa
     expect(await fault()).toContain("the engine has one of this name");
   });
 
+  test("texts are there again when the page is opened again, and are not run", async () => {
+    await panel();
+    await page.locator(".own .cm-content").fill(text("win.cwnd = 3000;"));
+    await page.reload();
+    await page.getByText("Your own congestion control").click();
+    await page.locator(".own .cm-content").getByText("win.cwnd = 3000;").waitFor();
+    await page.getByText("Not run yet.").waitFor();
+  });
+
   test("code that came by a link is shown, and not run until asked", async () => {
     await panel();
     const source = text("win.cwnd = 10 * path.smss;", 'fetch("ran-of-link");\n');

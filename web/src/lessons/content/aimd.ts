@@ -8,7 +8,7 @@ export const aimd: Lesson = {
   summary: "Why additive increase and multiplicative decrease bring two flows to equal shares.",
   text: [
     "In congestion avoidance Reno adds one segment to cwnd per round-trip time, and halves cwnd when a packet is lost (RFC 5681, sections 3.1 and 3.2): additive increase, multiplicative decrease (AIMD).",
-    "Take two flows of one bottleneck with the windows x and y. An increase adds the same to both, so their difference stays. A loss that both see halves both, so their difference is halved too. After enough losses the windows are equal, whatever they were at first. Chiu and Jain (1989) show that of the linear controls only additive increase with multiplicative decrease has this property.",
+    "Take two flows of one bottleneck with the windows x and y. An increase adds the same to both, so their difference stays. A loss that both see halves both, so their difference is halved too. After enough losses the windows are equal, whatever they were at first. Chiu and Jain (1989) prove that additive increase with multiplicative decrease leads to equal shares from any start, which the other three combinations of additive and multiplicative do not.",
     "Jain's index measures fairness: (sum of rates)² / (n x sum of squared rates). It is 1 if all n flows have the same rate, and 1/n if one has everything.",
   ],
   sources: [
@@ -53,7 +53,7 @@ start = "10 s"
   steps: [
     "Read in the plot of cwnd after how many losses the two windows overlap.",
     "Set the delay of the bottleneck to 48 ms, a round-trip time of 100 ms. Watch the second flow between 15 and 20 s.",
-    "Go back to 20 ms and set the congestion control of both flows to `cubic`. Which windows does it keep after a loss, and what does that do to the time?",
+    "Go back to 20 ms and set the congestion control of both flows to `cubic`. What share of its window does it keep after a loss, and what does that do to the time?",
   ],
   watch: [
     {
@@ -74,7 +74,7 @@ start = "10 s"
     "Look at the difference of the two windows before and after each loss.",
   ],
   answer: [
-    "Between 15 and 20 s the second flow has {early} of the first flow's rate, between 40 and 60 s {late}: Jain's index is then {jain}.",
+    "Five to ten seconds after its start the second flow has {early} of the first flow's rate, between 40 and 60 s {late}: Jain's index is then {jain}.",
     "At a round-trip time of 100 ms the ratio between 15 and 20 s is {earlyLong}: an increase of one segment takes 100 ms, and losses are rarer. Between 40 and 60 s it is {lateLong}.",
     "CUBIC multiplies its window by 0.7 at a loss (RFC 9438, section 4.6). Each loss takes less off the difference, so fairness takes longer: the index between 40 and 60 s is {jainCubic}.",
     "With a queue that drops at its end, who loses a packet is a matter of phase: flows of the same round-trip time may meet a full queue in turns. A short path shows it: with a delay of 9 ms the index is {jainShort}.",

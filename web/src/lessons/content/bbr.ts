@@ -27,7 +27,7 @@ export const bbr: Lesson = {
     { label: "The congestion control `bbr`", href: "docs/algorithms/bbr.md" },
     { label: "The congestion control `bbr3`", href: "docs/algorithms/bbr3.md" },
   ],
-  toml: `# BBR alone; the second flow is idle until it is given data.
+  toml: `# BBR alone for 39 s. Set the start of the second flow to 5 s to let the two compete.
 title = "BBR on 10 Mb/s and 40 ms"
 duration = "40 s"
 
@@ -47,7 +47,6 @@ from = "s1"
 to = "d1"
 cc = "bbr"
 
-# Begins after the end of the run. Set its start to 5 s to let it compete.
 [[flows]]
 name = "cubic"
 from = "s2"

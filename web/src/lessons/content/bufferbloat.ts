@@ -61,7 +61,6 @@ payload = "172 B"
   steps: [
     "Set the buffer to 1000, 250, 42, 21, 5 and 3 packets. Note goodput and delay each time.",
     "Watch the plot of the queue: where does it spend most of the time?",
-    "Set the buffer to 250 packets and add a second download. Which number changes?",
   ],
   watch: [
     { label: "Goodput of the download", measure: { what: "goodput", flow: "download", over: [10, 30] }, unit: "Mb/s" },

@@ -66,7 +66,7 @@ payload = "172 B"
   question:
     "What does each discipline do for the call, and what does the download pay for it? Where does CoDel's default interval not fit?",
   steps: [
-    "Note the delay of the call with `droptail`.",
+    "Note the delay of the call with drop-tail.",
     "Set the queue discipline of the bottleneck to `codel`, then to `fq_codel`. Watch the delay of the call, and the plot of the queue.",
     'With `codel`, set the delay of the bottleneck to 148 ms, a round-trip time of 300 ms. What happens to the download? Then set `interval = "300 ms"` and `target = "15 ms"`.',
   ],
@@ -81,8 +81,8 @@ payload = "172 B"
     "A sender whose round-trip time is three intervals hears of the first drop when CoDel has dropped several times more.",
   ],
   answer: [
-    "With droptail half of the call's packets need more than {tail}, and {tailLost} are lost. With CoDel 95 % of them arrive within {codel}, with FQ-CoDel within {fq}, and {fqLost} are lost.",
-    "The download pays little: its goodput is {downloadTail} with droptail, {downloadCodel} with CoDel and {downloadFq} with FQ-CoDel. One CUBIC flow alone cannot use 5 ms of queue to bridge its reductions; several flows together can.",
+    "With drop-tail half of the call's packets need more than {tail}, and {tailLost} are lost. With CoDel 95 % of them arrive within {codel}, with FQ-CoDel within {fq}, and {fqLost} are lost.",
+    "The download pays a little: its goodput is {downloadTail} with drop-tail, {downloadCodel} with CoDel and {downloadFq} with FQ-CoDel. One CUBIC flow alone cannot use 5 ms of queue to bridge its reductions; several flows together can.",
     "At a round-trip time of 300 ms CoDel drops before the sender has reacted, and the download gets {far}. With an interval of 300 ms and a target of 15 ms it gets {farFit}.",
   ],
   checks: {

@@ -63,13 +63,19 @@ cc = "cubic"
     "Reno's window rises by one segment per round-trip time. What is the round-trip time when the queue is full?",
   ],
   answer: [
-    "Between 19 and 23 s cwnd moves from {flat1} to {flat2} only: the window stays near W_max for several seconds. K at 20 s is {k}, and the loss before came that much earlier.",
+    "Between 19 and 23 s cwnd moves from {flat1} to {flat2} only: the window stays near W_max for several seconds. K at 20 s is {k}: counted from the loss at {loss}, the curve reaches W_max in the middle of this stretch.",
     "The losses come in pairs, by fast convergence. Two distances together, from the first loss after 18 s to the first after 34 s, are {period}.",
     "With half of the round-trip time they are {periodShort}: K depends on the window in segments, by its cube root, and not on the round-trip time. Reno's single distance is {periodReno} here, and {periodRenoShort} with half of the round-trip time: it counts round-trip times.",
   ],
   checks: {
     flat1: { measure: cwnd(19), value: 410, unit: "kB", tolerance: 0.5 },
     flat2: { measure: cwnd(23), value: 420, unit: "kB", tolerance: 0.5 },
+    loss: {
+      measure: { what: "grows_until", flow: "flow", after: 14 },
+      value: 15.6,
+      unit: "s",
+      tolerance: 0.05,
+    },
     k: { measure: K, value: 5.0, unit: "s", tolerance: 0.05 },
     period: { measure: PERIOD, value: 14.9, unit: "s", tolerance: 0.05 },
     periodShort: { changes: SHORT, measure: PERIOD, value: 13.5, unit: "s", tolerance: 0.05 },

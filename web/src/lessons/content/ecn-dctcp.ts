@@ -77,7 +77,7 @@ stagger = "500 ms"
     "Look at the plot of the queue: how far from K does it go?",
     "Set the congestion control of all flows to `reno`. The queue still marks, but each echo halves cwnd.",
     'Set `min_threshold = "4 packets"` and `max_threshold = "5 packets"`, with `reno` and with `dctcp`.',
-    'Compare with what drop-tail does: `cc = "cubic"`, `ecn = false`, and the queue `{ limit = "200 packets" }`.',
+    "Compare with what drop-tail does: the congestion control `cubic`, no ECN, and the queue discipline drop-tail.",
   ],
   watch: [
     { label: "Bottleneck used, 2 to 6 s", measure: USED, unit: "%" },

@@ -18,7 +18,7 @@ export const l4s: Lesson = {
   text: [
     "DCTCP keeps queues short, but cannot share one with CUBIC: it reduces less for each mark. L4S (RFC 9330) separates the two. Packets with ECT(1) go to a queue of their own, which marks from a sojourn time of 1 ms on. Classic packets go to the other queue, under an AQM that accepts 15 ms.",
     "The queues are coupled (DualPI2, RFC 9332). The classic queue drops with the probability p². The L4S queue marks with at least k p. A classic sender's rate goes with 1 / sqrt(drop probability), that is 1 / p; a scalable sender's rate goes with 1 / mark probability, that is 1 / (k p). So both get about the same, with k = 2, though L4S packets are served first.",
-    "Prague is a sender for L4S: DCTCP's response over accurate ECN feedback (RFC 9768), paced, with a fall-back to Reno where marks are not L4S's.",
+    "Prague is a sender for L4S: DCTCP's response over accurate ECN feedback (RFC 9768), paced, with the response of Reno where the peer has no such feedback.",
   ],
   sources: [
     { label: "RFC 9330: the L4S architecture", href: "https://www.rfc-editor.org/rfc/rfc9330" },
@@ -80,7 +80,7 @@ cc = "cubic"
   answer: [
     "Half of the L4S packets wait {l4sWait} or less, nearly all of them (99 %) {l4sWorst} or less; half of the classic ones wait more than {classicWait}. The L4S flow has {ratio} of the classic flow's rate ({l4s} and {classic}).",
     "The coupling holds the rates together: with k = 1 the ratio is {k1}, with k = 4 it is {k4}.",
-    "DCTCP in the classic queue gets {dctcp} times the rate of CUBIC: the same marks mean less to it. In a single drop-tail queue both flows have a round-trip time above {tailRtt} and lose packets, and the shares are {tail} to 1.",
+    "DCTCP in the classic queue gets {dctcp} times the rate of CUBIC: the same marks mean less to it. In a single drop-tail queue the L4S flow has a mean round-trip time of {tailRtt}, both flows lose packets, and the shares are {tail} to 1.",
   ],
   checks: {
     l4sWait: { measure: wait("l4s", "p50"), value: 0.44, unit: "ms", tolerance: 0.005 },

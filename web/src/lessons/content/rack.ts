@@ -72,7 +72,7 @@ to = "d1"
     "The timer of Linux waits at least 200 ms, that of RFC 6298 one second.",
   ],
   answer: [
-    "With `sack` the flow enters fast recovery {sackEntries} times; {sackSpurious} of these reductions were undone as spurious. Its goodput is {sackGoodput}. With `rack` there are {rackEntries} entries, for losses of the queue, and the goodput is {rackGoodput}.",
+    "With `sack` the flow enters fast recovery {sackEntries} times; {sackSpurious} of these reductions were undone as spurious. Its goodput is {sackGoodput}. With `rack` there are {rackEntries} entries, {rackSpurious} of them spurious: the others are losses of the queue. The goodput is {rackGoodput}.",
     "The transfer whose last three packets are lost takes {tailSack} with `sack`, {tailTimeouts} timeout included. With `rack` the probe brings the SACK after two round-trip times, and it takes {tailRack} without a timeout.",
   ],
   checks: {
@@ -80,6 +80,7 @@ to = "d1"
     sackSpurious: { measure: total("spurious"), value: 414, unit: "", tolerance: 0 },
     sackGoodput: { measure: GOODPUT, value: 8.7, unit: "Mb/s", tolerance: 0.05 },
     rackEntries: { changes: RACK, measure: total("fast_retransmits"), value: 12, unit: "", tolerance: 0 },
+    rackSpurious: { changes: RACK, measure: total("spurious"), value: 1, unit: "", tolerance: 0 },
     rackGoodput: { changes: RACK, measure: GOODPUT, value: 9.5, unit: "Mb/s", tolerance: 0.05 },
     tailSack: { changes: TAIL, measure: total("finished_ns"), value: 395, unit: "ms", tolerance: 1 },
     tailTimeouts: { changes: TAIL, measure: total("timeouts"), value: 1, unit: "", tolerance: 0 },
