@@ -160,17 +160,25 @@ export function edit(parent: HTMLElement, label: string, typed: (text: string) =
   const view = new EditorView({ parent, state: begin("", true) });
   const states = new Map<string, EditorState>();
   let current = "";
+  /** The marks that are shown, as text; null if they are those of an earlier time. */
+  let marked: string | null = null;
   return {
     show(document, text, locked) {
       if (document !== current) {
         states.set(current, view.state);
         view.setState(states.get(document) ?? begin(text, locked));
         current = document;
+        marked = null;
       }
       const before = view.state.doc.toString();
       if (before !== text) view.dispatch({ changes: difference(before, text), annotations: fromPage.of(true) });
     },
-    mark: (marks) => view.dispatch({ effects: setMarks.of(marks) }),
+    mark(marks) {
+      // While a slider is dragged marks mostly stay, and an update takes milliseconds.
+      const now = JSON.stringify(marks);
+      if (now !== marked) view.dispatch({ effects: setMarks.of(marks) });
+      marked = now;
+    },
     reveal(line) {
       const at = view.state.doc.line(Math.min(Math.max(line, 1), view.state.doc.lines)).from;
       view.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: "center" }) });
