@@ -27,6 +27,8 @@ export interface Geometry {
   height: number;
   /** Whether there is little room: labels are short and packets small. */
   narrow: boolean;
+  /** Whether places are close above each other: labels are then beside hosts, and their links thin. */
+  dense: boolean;
   places: Point[];
   lanes: Lane[];
   /** Lines between places, each once: pairs of places, with the direction that goes first. */
@@ -40,6 +42,9 @@ export const RADIUS = 10;
 const LANE = 4;
 /** Width below which the drawing is narrow, px. */
 const NARROW = 560;
+/** Distance of places above each other below which the drawing is dense, px. */
+const CLOSE = 34;
+
 /** The height that a layout needs at a width, px. */
 export function heightOf(layout: Layout, width: number): number {
   return Math.round(Math.min(520, Math.max(width < NARROW ? 260 : 300, layout.rows * 44 + 60)));
@@ -55,7 +60,11 @@ export function geometryOf(
 ): Geometry {
   const height = heightOf(layout, width);
   const narrow = width < NARROW;
-  const places = placed(layout, width, height, narrow, scenario.resolved.wifi.length > 0);
+  const dense = (height - 44) / layout.rows < CLOSE;
+  // Queues of 802.11 stations and labels of dense drawings stand beside hosts.
+  const beside = scenario.resolved.wifi.length > 0 || (dense && narrow);
+  const margin = (narrow ? 26 : 48) + (beside ? 16 : 0);
+  const places = placed(layout, width, height, margin);
   const lanes = index.wires.map(({ from, to }) => {
     const [a, b] = [places[layout.placeOf[from] as number], places[layout.placeOf[to] as number]];
     return lane(a as Point, b as Point, LANE);
@@ -69,13 +78,11 @@ export function geometryOf(
     seen.add(key);
     roads.push({ a, b, edge: link < lanes.length / 2 ? link * 2 : null });
   });
-  const drawn = { width, height, narrow, places, lanes, roads };
+  const drawn = { width, height, narrow, dense, places, lanes, roads };
   return { ...drawn, stacks: stacksOf(layout, scenario, data, index, drawn) };
 }
 
-function placed(layout: Layout, width: number, height: number, narrow: boolean, air: boolean): Point[] {
-  // Queues of 802.11 stations stand beside them.
-  const margin = (narrow ? 26 : 48) + (air ? 16 : 0);
+function placed(layout: Layout, width: number, height: number, margin: number): Point[] {
   const whole = layout.gaps.reduce((sum, gap) => sum + gap, 0);
   const scale = whole > 0 ? (width - 2 * margin) / whole : 0;
   const start = whole > 0 ? margin : width / 2;

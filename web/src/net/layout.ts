@@ -230,7 +230,8 @@ function middle(place: Place, places: Place[], placeOf: Int32Array, near: number
 function hang(places: Place[], layer: number, side: number): void {
   places.forEach((place, index) => {
     place.layer = layer + side * (0.12 + (0.36 * (index + 1)) / (places.length + 1));
-    place.y = 0.5 + side * 0.42;
+    // Many hang in two rows.
+    place.y = 0.5 + side * (places.length > 3 && index % 2 === 1 ? 0.28 : 0.42);
   });
 }
 

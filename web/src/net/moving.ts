@@ -22,8 +22,14 @@ export interface View {
   hidden: ReadonlySet<number>;
 }
 
-/** Share of `fall` for which a frame stays in view after it has ended. */
+/** Share of `fall` for which a frame stays in view after it has ended, and the longest such time, ns. */
 const LINGER = 0.2;
+const LONGEST_LINGER = 10e6;
+
+/** For how long a frame stays in view after it has ended, ns. At high speeds, a channel has hundreds in `fall`. */
+function lingers({ fall }: View): number {
+  return Math.min(LONGEST_LINGER, fall * LINGER);
+}
 /** Distance over which a dropped packet falls, px. */
 const DEPTH = 64;
 
@@ -55,7 +61,7 @@ export function paintMoving(context: Context, scene: Scene, view: View): number 
     });
   });
   for (const channel of scene.channels) {
-    eachFrame(index.log, channel, at - fall * LINGER, at, (position) =>
+    eachFrame(index.log, channel, at - lingers(view), at, (position) =>
       paintFrame(
         context,
         scene,
@@ -255,13 +261,13 @@ function paintFallen(context: Context, scene: Scene, view: View, row: number, fr
 /** Paints a frame on the air as an arc from its sender to its receiver. */
 function paintFrame(context: Context, scene: Scene, view: View, row: number, nodes: number[], overlaps: boolean): void {
   const { log } = scene.index;
-  const { geometry, palette, at, fall } = view;
+  const { geometry, palette, at } = view;
   const place = (station: number): Point | undefined =>
     geometry.places[scene.layout.placeOf[nodes[station] ?? -1] as number];
   const [from, to] = [place(log.sender[row] as number), place(log.receiver[row] as number)];
   if (!from || !to) return;
   const end = (log.time_ns[row] as number) + (log.airtime_ns[row] as number);
-  const past = at > end ? (at - end) / (fall * LINGER) : 0;
+  const past = at > end ? (at - end) / lingers(view) : 0;
   const kind = log.kind[row] as number;
   const payload = kind === DATA && (log.payload[row] as number) > 0;
   // Frames of both directions bend to their own left, so that a frame and its answer are two arcs.

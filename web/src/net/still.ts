@@ -12,16 +12,17 @@ const labelWidth = (narrow: boolean): number => (narrow ? 54 : 110);
 
 /** Paints links, nodes and labels. */
 export function paintStill(context: Context, scene: Scene, geometry: Geometry, palette: Palette): void {
-  const { places, roads, width, height, narrow } = geometry;
+  const { places, roads, width, height, narrow, dense } = geometry;
   context.clearRect(0, 0, width, height);
   context.lineCap = "round";
+  const host = (place: number): boolean => scene.layout.places[place]?.kind === "host";
   for (const { a, b, edge } of roads) {
     const [from, to] = [places[a] as Point, places[b] as Point];
     context.beginPath();
     context.moveTo(from.x, from.y);
     context.lineTo(to.x, to.y);
     context.strokeStyle = edge === null ? palette.rule : palette.road;
-    context.lineWidth = edge === null ? 1 : 15;
+    context.lineWidth = edge === null ? 1 : dense && (host(a) || host(b)) ? 4 : 15;
     context.setLineDash(edge === null ? [3, 4] : []);
     context.stroke();
   }
@@ -43,8 +44,29 @@ export function paintStill(context: Context, scene: Scene, geometry: Geometry, p
     context.lineWidth = nodes.length > 1 ? 2.5 : 1.2;
     context.stroke();
     context.fillStyle = palette.ink;
-    context.fillText(clipped(context, label, labelWidth(narrow)), x, y + RADIUS + 2);
+    paintLabel(context, geometry, label, { x, y }, dense && kind === "host");
   });
+}
+
+/** Writes a label below its place, or, where places are close above each other, on the outer side of it. */
+function paintLabel(
+  context: Context,
+  { width, narrow }: Geometry,
+  label: string,
+  { x, y }: Point,
+  aside: boolean,
+): void {
+  if (!aside) {
+    context.fillText(clipped(context, label, labelWidth(narrow)), x, y + RADIUS + 2);
+    return;
+  }
+  const left = x < width / 2;
+  const room = (left ? x : width - x) - RADIUS - 5;
+  context.textAlign = left ? "right" : "left";
+  context.textBaseline = "middle";
+  context.fillText(clipped(context, label, room), x + (left ? -1 : 1) * (RADIUS + 3), y);
+  context.textAlign = "center";
+  context.textBaseline = "top";
 }
 
 /** Writes the common limit of stacks that stand side by side, once. */
