@@ -226,7 +226,7 @@ def test_messages_that_are_wrong_are_answered_and_the_connection_stays(start: Ca
             ({"kind": "run", "toml": dumbbell(), "path": "x", "own": [{}]}, "own: a control written on the page"),
             ({"kind": "run", "toml": 'links = [{rate = {trace = "/etc/passwd"}}]', "path": "x"}, "is no file of this"),
             ({"kind": "open", "name": "/etc"}, "/etc: is not in the list of results"),
-            ({"kind": "save", "directory": "x", "toml": "y"}, "no finished run of this text"),
+            ({"kind": "save", "directory": "absent/x", "toml": "y"}, "this is not TOML"),
             ({"kind": "save", "directory": " ", "toml": "y"}, "directory: is empty"),
         ):
             ask(connection, **message)
@@ -350,6 +350,9 @@ def test_results_are_listed_and_read(start: Callable[..., serve.Server], tmp_pat
         header, tables = answer(connection)
         ask(connection, kind="open", name="results/two", number=2)
         assert "has no run 2; allowed: 0 to 1" in answer(connection)["message"]
+        ask(connection, kind="save", toml=header["data"]["recorded"]["toml"], directory=str(tmp_path / "copy"))
+        assert "results/two: these results were read from there" in answer(connection)["message"]
+        assert not (tmp_path / "copy").exists()
     told = header["data"]["recorded"]
     assert (told["runs"], told["live"], told["doubts"]) == (2, False, [])
     comment, _, rest = told["toml"].partition("\n")
@@ -445,6 +448,10 @@ def test_a_result_is_saved_as_the_command_line_does_and_nothing_is_overwritten(
         assert sorted(tmp_path.rglob("*")) == before
         ask(connection, kind="save", toml=text, directory="new")
         assert answer(connection) == {"kind": "answer", "id": 7, "value": "new"}
+        other = text.replace("50 packets", "40 packets")
+        ask(connection, kind="save", toml=other, directory="browser")
+        assert answer(connection)["value"] == "browser"
+    assert nw.load("browser").digest == nw.run(Scenario.from_text(other)).digest
     nw.run(Scenario.from_text(text, "scenario.toml")).save("beside")
     for name in ("scenario.toml", "summary.json", "samples.parquet"):
         assert (tmp_path / "new" / name).read_bytes() == (tmp_path / "beside" / name).read_bytes(), name

@@ -33,10 +33,13 @@ class Finished:
     ----------
     task : Task
     result : narrows._core.Result
+    took_ms : float
+        Time that it took, ms.
     """
 
     task: Task
     result: _core.Result
+    took_ms: float
 
 
 class Bench:
@@ -54,6 +57,7 @@ class Bench:
         self._found = found
         self._listing = listing
         self._finished: OrderedDict[tuple[str, int], Finished] = OrderedDict()
+        self._read: dict[str, str] = {}
 
     def run(self, asked: dict[str, Any], gauge: _core.Progress) -> bytes:
         """Run a scenario.
@@ -77,15 +81,8 @@ class Bench:
         if asked.get("own"):
             message = "own: a control written on the page runs in the browser; allowed: scenarios without one"
             raise InputError(message)
-        scenario = self._scenario(text, _text(asked, "path"))
-        gauge.check()
-        task = Task(scenario, scenario.seed, number)
-        began = time.monotonic()
-        result = engine_result(task, gauge)
-        took = 1e3 * (time.monotonic() - began)
-        made = data.of_result(result, took, gauge.check)
-        self._keep((text, number), Finished(task, result))
-        return _frame(asked, made, {})
+        finished = self._run(text, _text(asked, "path"), number, gauge)
+        return _frame(asked, data.of_result(finished.result, finished.took_ms, gauge.check), {})
 
     def open(self, asked: dict[str, Any], gauge: _core.Progress) -> bytes:
         """Read a run of a directory of results.
@@ -106,7 +103,9 @@ class Bench:
         InputError, ScenarioError, narrows._core.Stopped
         """
         arm = in_range("arm", int(asked.get("arm", 0)), 0, 1)
-        made, told = opened.read(self._listing.get(_text(asked, "name")), arm, _number(asked), gauge.check)
+        found = self._listing.get(_text(asked, "name"))
+        made, told = opened.read(found, arm, _number(asked), gauge.check)
+        self._read[told["toml"]] = found.name
         return _frame(asked, made, told)
 
     def digest(self, _asked: dict[str, Any], _gauge: _core.Progress) -> str:
@@ -121,6 +120,8 @@ class Bench:
 
     def save(self, asked: dict[str, Any], gauge: _core.Progress) -> str:
         """Write the result of a run into a directory, as ``narrows run -o`` does.
+
+        A run that the browser made is made again here: both engines give the same results.
 
         Parameters
         ----------
@@ -141,17 +142,15 @@ class Bench:
         if not named:
             message = "directory: is empty; allowed: a new directory, an empty one, or one with results of Narrows"
             raise InputError(message)
-        kept = self._finished.get((_text(asked, "toml"), _number(asked)))
-        if kept is None:
-            message = (
-                "the server has no finished run of this text; allowed: a run that it made, not one of the browser "
-                "(those with logged packets, or with a control of the page's)"
-            )
+        text, number = _text(asked, "toml"), _number(asked)
+        if text in self._read:
+            message = f"{self._read[text]}: these results were read from there; allowed: the result of a changed text"
             raise InputError(message)
         inputs = [] if self._found.text is None else [self._found.name]
         held = ownership.claim(named, inputs=inputs)
-        task = kept.task
-        made = taken(task.scenario, task.seed, task.index, kept.result, gauge=gauge)
+        finished = self._finished.get((text, number)) or self._run(text, "scenario.toml", number, gauge)
+        task = finished.task
+        made = taken(task.scenario, task.seed, task.index, finished.result, gauge=gauge)
         try:
             with ownership.staged(held) as directory:
                 results.fill(made, directory, gauge.check)
@@ -159,6 +158,16 @@ class Bench:
             message = f"{named}: cannot be written: {error.strerror or error}"
             raise RunError(message) from error
         return str(Path(named))
+
+    def _run(self, text: str, path: str, number: int, gauge: _core.Progress) -> Finished:
+        scenario = self._scenario(text, path)
+        gauge.check()
+        task = Task(scenario, scenario.seed, number)
+        began = time.monotonic()
+        result = engine_result(task, gauge)
+        finished = Finished(task, result, 1e3 * (time.monotonic() - began))
+        self._keep((text, number), finished)
+        return finished
 
     def _scenario(self, text: str, path: str) -> Scenario:
         """Parse a text of the page, whose problems name the path that the page gave."""
