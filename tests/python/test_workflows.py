@@ -132,6 +132,19 @@ def test_wheels_are_built_for_both_processors_and_each_is_installed() -> None:
     assert PYPROJECT["project"]["requires-python"].removeprefix(">=") in named
 
 
+@pytest.mark.parametrize("job", ["sdist", "wheel"])
+def test_archives_and_wheels_have_the_page_of_the_laboratory(job: str) -> None:
+    wheels = LOADED["wheels"]["jobs"]
+    uploads = [step["with"] for step in wheels["page"]["steps"] if "upload-artifact" in step.get("uses", "")]
+    (page,) = [(given["name"], given["path"]) for given in uploads]
+    assert "page" in wheels[job]["needs"]
+    steps = wheels[job]["steps"]
+    taken = [step["with"] for step in steps if "download-artifact" in step.get("uses", "") and "if" not in step]
+    assert page in [(given["name"], given["path"]) for given in taken]
+    assert any("laboratory/index.html" in step.get("run", "") for step in steps)
+    assert any(page[1] in entry["path"] for entry in PYPROJECT["tool"]["maturin"]["include"])
+
+
 def test_the_whole_wheel_is_held_to_the_glibc_of_its_tag() -> None:
     steps = [step.get("run", "") for step in LOADED["wheels"]["jobs"]["wheel"]["steps"]]
     (image,) = re.findall(r"manylinux_2_\d+", LOADED["wheels"]["jobs"]["wheel"]["container"])
