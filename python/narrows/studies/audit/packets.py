@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from narrows.base.errors import InputError
-from narrows.studies.audit.pcapng import packets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,22 +131,24 @@ def read(path: Path) -> Iterator[tuple[str, str, Packet]]:
     InputError
         If the file cannot be read, or is no capture of a link with named interfaces.
     """
-    ends: dict[str, tuple[str, str]] = {}
+    from pcapng import FileScanner
+    from pcapng.blocks import EnhancedPacket
+    from pcapng.exceptions import PcapngException
+
     try:
         with path.open("rb") as file:
-            for interface, time_ns, data in packets(file):
-                if interface not in ends:
-                    named = _INTERFACE.fullmatch(interface)
-                    if named is None:
-                        message = (
-                            f"{path}: an interface is not named like R1->R2; allowed: a capture of narrows run --pcap"
-                        )
-                        raise InputError(message)
-                    ends[interface] = named["a"], named["b"]
-                yield *ends[interface], parse(data, time_ns)
+            for block in FileScanner(file):
+                if not isinstance(block, EnhancedPacket):
+                    continue
+                named = _INTERFACE.fullmatch(str(block.interface.options.get("if_name", "")))
+                if named is None:
+                    message = f"{path}: an interface is not named like R1->R2; allowed: a capture of narrows run --pcap"
+                    raise InputError(message)
+                time_ns = (block.timestamp_high << 32) + block.timestamp_low
+                yield named["a"], named["b"], parse(bytes(block.packet_data), time_ns)
     except OSError as error:
         message = f"{path}: cannot be read: {error.strerror}"
         raise InputError(message) from None
-    except ValueError as error:
+    except (PcapngException, ValueError) as error:
         message = f"{path}: is no capture that can be read: {error}"
         raise InputError(message) from None
