@@ -4,12 +4,12 @@ import { delay, lost } from "./measures.ts";
 const OVER: [number, number] = [2, 6];
 const USED: Measure = { what: "utilisation", queue: "r1->r2", rate: 100, over: OVER };
 const QUEUE: Measure = { what: "queue", queue: "r1->r2", take: "mean", over: OVER };
-const RENO = { "tcp.cc": "reno" };
+const RENO = { "flows[0].cc": "reno" };
 const LOW = {
   "topology.bottleneck.queue.min_threshold": "4 packets",
   "topology.bottleneck.queue.max_threshold": "5 packets",
 };
-const DROPS = { "tcp.cc": "cubic", "tcp.ecn": "false", "topology.bottleneck.queue": '{ limit = "200 packets" }' };
+const DROPS = { "flows[0].cc": "cubic", "tcp.ecn": "false", "topology.bottleneck.queue": '{ limit = "200 packets" }' };
 
 export const ecnDctcp: Lesson = {
   name: "ecn-dctcp",
@@ -61,13 +61,13 @@ mean_packet = "1500 B"
 
 [tcp]
 stack = "linux"
-cc = "dctcp"
 ecn = true
 
 [[flows]]
 name = "flow"
 from = "s*"
 to = "d*"
+cc = "dctcp"
 copies = 4
 stagger = "500 ms"
 `,

@@ -82,7 +82,7 @@ stop = "20 s"
   answer: [
     "With NGWA {lost} are lost, Jain's index is {jain} and the median wait {delay}. Without it {lostOff} are lost, the index is {jainOff} and the wait {delayOff}.",
     "With a queue of 30 kB only {usedSmall} of the link are used, since the windows together are smaller than the bandwidth-delay product. With 300 kB the wait grows to {delayLarge}: the queue stays full.",
-    "With `mode = 1` {lostFree} are lost: several flows fill the same free bytes.",
+    "With `mode = 1`, {lostFree} are lost: several flows fill the same free bytes.",
   ],
   checks: {
     lost: { measure: lost(), value: 0, unit: "packets", tolerance: 0 },
