@@ -1,8 +1,8 @@
 /** The state of runs: progress with a stop button, questions before long runs, and failures. */
 
 import { useEffect, useState } from "preact/hooks";
-import { allow, ask, decline, stop } from "../model/runner";
-import { type Arm, failures, gates, progress, running, runs, stopped, texts } from "../model/state";
+import { allow, ask, decline, LARGE_BYTES, stop } from "../model/runner";
+import { type Arm, type Estimate, failures, gates, progress, running, runs, stopped, texts } from "../model/state";
 
 import { session } from "../remote/session";
 
@@ -31,11 +31,15 @@ export function about(seconds: number): string {
   return hours < 48 ? `about ${Math.round(hours)} hours` : `about ${Math.round(hours / 24)} days`;
 }
 
-function Question({ arm, seconds, name }: { arm: Arm; seconds: number; name: string }) {
+function Question({ arm, needs, name }: { arm: Arm; needs: Estimate; name: string }) {
+  const place = session.value ? "on this machine" : "in this browser";
+  const large = needs.bytes > LARGE_BYTES;
   return (
     <div class="question" role="alert">
       <p>
-        {`${name} takes ${about(seconds)} ${session.value ? "on this machine" : "in this browser"}. `}
+        {`${name} takes ${about(needs.seconds)} ${place}. `}
+        {large &&
+          `Its samples take about ${(needs.bytes / 1e9).toPrecision(2)} GB of memory: with a longer sampling interval they take less. `}
         {!session.value && (
           <>
             {"The command line is faster: download the text, then "}
@@ -82,8 +86,8 @@ export function RunBar() {
         </span>
       </div>
       {arms.map((arm) => {
-        const seconds = gates[arm].value;
-        if (seconds !== null) return <Question key={arm} arm={arm} seconds={seconds} name={name(arm)} />;
+        const needs = gates[arm].value;
+        if (needs) return <Question key={arm} arm={arm} needs={needs} name={name(arm)} />;
         const failure = failures[arm].value;
         if (!failure && !stopped[arm].value) return null;
         const kept = runs[arm].value ? " The plots show the last complete run." : "";

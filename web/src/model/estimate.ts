@@ -87,6 +87,18 @@ function workload(resolved: Resolved, one: Resolved, duration: number): number {
   return Math.min(bits, narrowest) * duration * 3 * perBit(one.tcp, 0);
 }
 
+/** Columns of the tables with a row per sample (docs/samples.md). */
+const COLUMNS = { flow_rows: 20, queue_rows: 11, router_rows: 7, state_rows: 3 } as const;
+
+/** Estimates the memory that a run's samples take at its end, bytes: in the engine, and as columns beside it. */
+export function memory({ size }: Pick<Parsed, "size">): number {
+  const values = Object.entries(COLUMNS).reduce(
+    (sum, [key, columns]) => sum + size[key as keyof typeof COLUMNS] * columns,
+    0,
+  );
+  return 2 * 8 * values;
+}
+
 /** Measures runs, and estimates others. Runs that log packets, or call a control of the user's, are kinds of their own. */
 export class Speed {
   private readonly measured = new Map<string, number>();

@@ -7,6 +7,7 @@ import {
   type Arm,
   backend,
   calls,
+  type Estimate,
   failures,
   gates,
   own,
@@ -29,13 +30,17 @@ const PATIENCE_MS = 150;
 /** Longest run that starts without a question, s by the estimate. */
 export const LONG_S = 10;
 
+/** Most memory for samples of a run that starts without a question, bytes. */
+export const LARGE_BYTES = 1e9;
+
 /** A run may take this many times what the user allowed before there is another question: settings change a little. */
 const MARGIN = 1.5;
 
 /** Texts that were asked for and have not begun. */
 const waiting = new Set<Arm>();
-/** The longest estimate that the user allowed, s. */
-const allowed: Record<Arm, number> = { a: LONG_S / MARGIN, b: LONG_S / MARGIN };
+/** The largest estimates that the user allowed, or that need no permission. */
+const free: Estimate = { seconds: LONG_S / MARGIN, bytes: LARGE_BYTES / MARGIN };
+const allowed: Record<Arm, Estimate> = { a: free, b: free };
 const speed = new estimate.Speed();
 let since = 0;
 
@@ -61,7 +66,9 @@ function take(): { arm: Arm; parsed: Parsed } | null {
     if (!result?.ok) continue;
     const known = backend.peek()?.has?.(request(arm)) ?? false;
     const seconds = known ? 0 : estimate.packets(result.scenario) / speed.of(kind());
-    gates[arm].value = seconds > allowed[arm] * MARGIN ? seconds : null;
+    const bytes = known ? 0 : estimate.memory(result.scenario);
+    const most = allowed[arm];
+    gates[arm].value = seconds > most.seconds * MARGIN || bytes > most.bytes * MARGIN ? { seconds, bytes } : null;
     if (gates[arm].peek() === null) return { arm, parsed: result.scenario };
   }
   return null;
@@ -120,7 +127,9 @@ export function ask(arm: Arm): void {
 
 /** Allows the run that waits in `gates`, and begins it. */
 export function allow(arm: Arm): void {
-  allowed[arm] = Math.max(allowed[arm], gates[arm].peek() ?? 0);
+  const { seconds, bytes } = gates[arm].peek() ?? free;
+  const before = allowed[arm];
+  allowed[arm] = { seconds: Math.max(before.seconds, seconds), bytes: Math.max(before.bytes, bytes) };
   ask(arm);
 }
 

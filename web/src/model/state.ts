@@ -47,8 +47,16 @@ export const running = signal<Arm | null>(null);
 /** Whether the user stopped the last run of an arm. */
 export const stopped = { a: signal(false), b: signal(false) };
 
-/** Estimates of runs that would take long, and wait until the user allows them: time in s. */
-export const gates = { a: signal<number | null>(null), b: signal<number | null>(null) };
+/** What a run is estimated to need. */
+export interface Estimate {
+  /** s */
+  seconds: number;
+  /** Memory for samples, bytes. */
+  bytes: number;
+}
+
+/** Estimates of runs that would take long, or much memory, and wait until the user allows them. */
+export const gates = { a: signal<Estimate | null>(null), b: signal<Estimate | null>(null) };
 
 /** Share of the run that has passed; null if none is under way. */
 export const progress = signal<number | null>(null);

@@ -62,11 +62,20 @@ const through = (
 ): ReadableStream<Uint8Array> =>
   new Blob([bytes]).stream().pipeThrough(by as ReadableWritablePair<Uint8Array, Uint8Array<ArrayBuffer>>);
 
+/** Rejects browsers that cannot compress. */
+function checkBrowser(): void {
+  if (typeof CompressionStream !== "undefined" && typeof DecompressionStream !== "undefined") return;
+  throw new LinkFailure(
+    "This browser can neither make nor open links. Firefox 113, Chrome 103, Safari 16.4 or later can.",
+  );
+}
+
 /**
  * Packs a text: `VERSION.CHECKSUM.DATA`.
  * @throws LinkFailure if the text is longer than a link may hold.
  */
 export async function pack(text: string): Promise<string> {
+  checkBrowser();
   const bytes = new TextEncoder().encode(text);
   if (bytes.length > MOST_BYTES) {
     throw new LinkFailure("The scenario is longer than 1 MB, which is too long for a link. Download the TOML instead.");
@@ -98,6 +107,7 @@ export async function unpack(fragment: string): Promise<string> {
   } catch {
     throw new LinkFailure(cut);
   }
+  checkBrowser();
   if (!data || crc32(bytes) !== checksum) throw new LinkFailure(cut);
   let text: Uint8Array;
   try {

@@ -38,8 +38,9 @@ export async function open(): Promise<boolean> {
     trouble.value = null;
     return true;
   } catch (error) {
-    if (!(error instanceof LinkFailure)) throw error;
-    trouble.value = error.message;
+    // Whatever a link holds, the page begins.
+    const message = error instanceof Error ? error.message : String(error);
+    trouble.value = error instanceof LinkFailure ? message : `The link cannot be opened: ${message}`;
     return false;
   }
 }

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Engine } from "../../src/engine/engine";
 import { parseRaw, wasm } from "../../src/engine/module";
-import { FIRST_SPEED, packets, Speed } from "../../src/model/estimate";
+import { FIRST_SPEED, memory, packets, Speed } from "../../src/model/estimate";
 import { loaded, scenario } from "../engine";
 
 let engine: Engine;
@@ -49,4 +49,26 @@ test("speed is that of former runs of the same kind, and 3 million packets per s
   expect(speed.of("")).toBe(2e6);
   speed.learn("", { packets: 10, took_ms: 1 });
   expect(speed.of("")).toBe(2e6);
+});
+
+test("memory is that of the tables with samples, twice", () => {
+  const parsed = parseRaw(scenario("acns"), "acns", [], engine.files);
+  const view = engine.parse(scenario("acns"), "acns");
+  if (!parsed.ok || !view.ok) throw new Error("it has problems");
+  const run = wasm.run(parsed.scenario, 1n, 0, false);
+  const tables = run.tables() as { name: string; rows: number; columns: object[] }[];
+  run.free();
+  const samples = tables.filter(({ name }) => ["flows", "queues", "routers", "state"].includes(name));
+  const bytes = samples.reduce((sum, { rows, columns }) => sum + 16 * rows * columns.length, 0);
+  expect(memory(view.scenario) / bytes).toBeGreaterThan(0.95);
+  expect(memory(view.scenario) / bytes).toBeLessThan(1.1);
+});
+
+test("samples of ten thousand flows are too many to begin with unasked", () => {
+  const text = scenario("dumbbell-cubic")
+    .replace("pairs = 2", "pairs = 10000")
+    .replace('from = "s1"\nto = "d1"', 'from = "s*"\nto = "d*"\ncopies = 10000');
+  const view = engine.parse(text, "many");
+  if (!view.ok) throw new Error(view.problems[0]?.message);
+  expect(memory(view.scenario)).toBeGreaterThan(1e9);
 });
