@@ -41,8 +41,8 @@ export function Quantity({ label, value, kinds, scale, onChange, reason, doc, hi
     setWrong(!found);
     if (!found) return;
     setDraft(null);
-    const bare = /^[\d.,\s]+$/.test(text);
-    const written = bare ? `${text.trim().replace(",", ".")} ${unitOf(value)}` : text.trim();
+    const [, number = "", unit] = /^\s*([\d.,]+)\s*(\S*)/.exec(text) ?? [];
+    const written = `${number.replace(",", ".")} ${unit || unitOf(value)}`;
     if (written !== value) onChange(written);
   };
   const notes = reason || hint || wrong;

@@ -51,6 +51,19 @@ describe.skipIf(!chromiumPath)("controls in Chromium (Debian package chromium)",
     // At 10 Mb/s a run has about 230,000 packets.
     const count = async (): Promise<number> => Number((await numbers(page)).split(" ")[0]?.replaceAll(",", ""));
     await expect.poll(count).toBeGreaterThan(350_000);
+    const field = page.getByRole("textbox", { name: "Rate", exact: true });
+    for (const [typed, written] of [
+      ["2.5Mb/s", "2.5 Mb/s"],
+      ["800", "800 Mb/s"],
+      ["1,5 Gb/s", "1.5 Gb/s"],
+    ] as const) {
+      await field.fill(typed);
+      await page.keyboard.press("Enter");
+      await expect.poll(() => text(page)).toContain(`bottleneck = { rate = "${written}"`);
+    }
+    await field.fill("10 mbit");
+    await page.keyboard.press("Enter");
+    expect(await page.getByText("Allowed: a number and b/s, kb/s, Mb/s, Gb/s, Tb/s.").count()).toBe(1);
     expect(errors).toEqual([]);
   });
 
