@@ -98,6 +98,17 @@ export function described(name: string, made: Class): OwnRow {
   return { name, title: typeof made.title === "string" ? made.title : `${name} (JavaScript)`, params };
 }
 
+/** Puts the window into the engine's values; returns the first field that is neither a number nor, where allowed, null. */
+function takeOver(win: Window, values: Float64Array): string | undefined {
+  for (const [index, field] of (["cwnd", "ssthresh", "pacing_rate"] as const).entries()) {
+    const set = win[field];
+    if (set === null && index > 0) values[index] = Number.NaN;
+    else if (typeof set === "number" && !Number.isNaN(set)) values[index] = set;
+    else return `${field} to ${typeof set === "string" ? JSON.stringify(set) : String(set)}`.slice(0, 80);
+  }
+  return undefined;
+}
+
 /** The classes and objects of a run. */
 export class Controls {
   private readonly objects: Instance[] = [];
@@ -166,12 +177,8 @@ export class Controls {
     } catch (error) {
       throw shown(error, this.sources);
     }
-    for (const [index, field] of (["cwnd", "ssthresh", "pacing_rate"] as const).entries()) {
-      const set = win[field];
-      if (set === null && index > 0) values[index] = Number.NaN;
-      else if (typeof set === "number" && !Number.isNaN(set)) values[index] = set;
-      else return `${field} to ${JSON.stringify(set) ?? String(set)}`.slice(0, 80);
-    }
+    const wrong = takeOver(win, values);
+    if (wrong !== undefined) return wrong;
     if (before) {
       const after: Call["after"] = [values[0] ?? 0, values[1] ?? Number.NaN, values[2] ?? Number.NaN];
       this.calls.push({ object, hook, before, after });

@@ -46,6 +46,16 @@ describe.skipIf(!chromiumPath)("the user's own control in Chromium (Debian packa
     expect(await page.locator(".stepping [role=status]").textContent()).toMatch(/^12 of \d+/);
     expect(await page.locator(".values caption").textContent()).not.toBe(first);
     expect(await page.getByRole("rowheader", { name: "path.flightsize" }).count()).toBe(1);
+    // The playhead follows the chosen call, and leads to the call at its time.
+    const playhead = page.locator("label", { hasText: "Playhead" }).locator("input").first();
+    const chosen = await page.locator(".call[aria-selected=true] span").first().textContent();
+    expect(Number(await playhead.inputValue())).toBeCloseTo(Number(chosen), 2);
+    await playhead.fill("5");
+    await playhead.press("Enter");
+    await page.waitForFunction(() => {
+      const time = document.querySelector(".call[aria-selected=true] span")?.textContent;
+      return Math.abs(Number(time) - 5) < 0.05;
+    });
     expect(await serious(page)).toEqual([]);
     expect(errors).toEqual([]);
   });

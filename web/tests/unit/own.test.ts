@@ -92,6 +92,42 @@ describe("examples", () => {
   });
 });
 
+describe("what a hook sets", () => {
+  const NONSENSE: Record<string, string[]> = {
+    cwnd: ["0", "-1", "NaN", "Infinity", "2 ** 40", "null", "undefined", "true", '"a lot"', "{}", "10n"],
+    ssthresh: ["0", "-1", "NaN", "2 ** 40", '"a lot"'],
+    pacing_rate: ["0", "-1", "NaN", "Infinity", '"a lot"'],
+  };
+  const cases = Object.entries(NONSENSE).flatMap(([field, all]) =>
+    all.flatMap((value) => ["on_start", "on_ack", "on_congestion"].map((hook) => [hook, field, value] as const)),
+  );
+
+  test.each(cases)("nonsense stops the run with name and value: %s, %s = %s", async (hook, field, value) => {
+    const [, base] = example("my_reno").source.split("export default class Reno");
+    const set = `${hook}(...all) { all[all.length - 1].${field} = ${value}; }`;
+    const source = `class Base ${base}\nexport default class extends Base { ${set} }`;
+    const spelled: Record<string, string> = {
+      "2 ** 40": "1099511627776",
+      "{}": "[object Object]",
+      "10n": "10",
+      Infinity: "inf",
+    };
+    await expect(withOwn({ ...example("my_reno"), source })).rejects.toThrow(
+      `my_reno: ${hook} set ${field} to ${spelled[value] ?? value}; allowed: `,
+    );
+  });
+
+  test("null is no threshold and no pacing", async () => {
+    const [, base] = example("my_reno").source.split("export default class Reno");
+    const set = "on_start(path, win) { win.ssthresh = null; win.pacing_rate = null; }";
+    const run = await withOwn({
+      ...example("my_reno"),
+      source: `class Base ${base}\nexport default class extends Base { ${set} }`,
+    });
+    expect(run.digest).toBe((await withOwn(example("my_reno"))).digest);
+  });
+});
+
 describe("names and lines", () => {
   test("names are checked as the Python ones are", () => {
     expect(nameFault("my_aimd", ["cubic"])).toBeNull();
