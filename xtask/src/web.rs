@@ -1,7 +1,7 @@
 //! The engine of the web page, built from its sources. A test says whether the built files are of the present sources.
 //!
-//! The files are checked in, so that building the page needs no compiler for WebAssembly. Compilers of two versions give
-//! different bytes, so the test compares a hash of the sources, not the bytes.
+//! The files are checked in, so that building the page needs no compiler for WebAssembly. Compilers of two versions
+//! give different bytes, so the test compares a hash of the sources, not the bytes.
 
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};

@@ -18,8 +18,8 @@ use wasm_bindgen::JsValue;
 const MAX_WINDOW: f64 = (65_535_u64 << 14) as f64;
 
 /// Names of the values that a hook gets, in order; NaN is "no value". The window's come first. `kind` is an index into
-/// [`KINDS`], `phase` one into [`PHASES`]; switches are 0 or 1. `argument` says what the hook is called with beside path
-/// and window: 0 nothing, 1 an ACK, 2 a congestion event.
+/// [`KINDS`], `phase` one into [`PHASES`]; switches are 0 or 1. `argument` says what the hook is called with beside
+/// path and window: 0 nothing, 1 an ACK, 2 a congestion event.
 pub(crate) const VALUES: [&str; 31] = [
     "cwnd",
     "ssthresh",
@@ -143,7 +143,8 @@ fn shown(error: &JsValue) -> String {
 /// A user's object as a congestion control.
 struct Foreign {
     name: String,
-    /// The object's number on the page; `None` after a fault: the window then stays unchanged until the run has stopped.
+    /// The object's number on the page; `None` after a fault: the window then stays unchanged until the run has
+    /// stopped.
     number: Option<u32>,
     failure: Arc<Failure>,
 }

@@ -8,8 +8,8 @@ use std::fmt;
 
 /// Receives the packets of a run: on links as transmissions start, on 802.11 channels by frame.
 ///
-/// `edge` is the index of a direction in the arena: link `edge / 2`, forward if it is even. `channel` is the index of an
-/// 802.11 channel in the scenario. Calls come in the order of their times.
+/// `edge` is the index of a direction in the arena: link `edge / 2`, forward if it is even. `channel` is the index of
+/// an 802.11 channel in the scenario. Calls come in the order of their times.
 pub trait Packets: fmt::Debug + Send + Sync {
     /// The transmission of `packet` on direction `edge` starts at `at`.
     fn departed(&self, edge: usize, packet: &Packet, at: Instant);
