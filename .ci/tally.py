@@ -1,7 +1,8 @@
 """Count the tests of one step of `.ci/test`, and list those that were skipped on this machine.
 
-Usage: tally.py LOG SKIPS. LOG is what `cargo test`, `cargo nextest`, `vitest` or `pytest` printed. SKIPS is the file to which
-Rust tests that return early append a line each: test binary, test and reason, between tabs (crates/live/tests/skips).
+Usage: tally.py LOG SKIPS. LOG is what `cargo test`, `cargo nextest`, `vitest` or `pytest` printed. SKIPS is the file
+to which Rust tests that return early append a line each: test binary, test and reason, between tabs
+(crates/live/tests/skips).
 For the runner such a test has passed. The list goes to standard error, "PASSED FAILED SKIPPED" to standard output.
 """
 
