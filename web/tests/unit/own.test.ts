@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Engine } from "../../src/engine/engine";
 import { Controls } from "../../src/engine/own";
@@ -90,6 +91,17 @@ describe("examples", () => {
     expect(mean).toBeGreaterThan(1);
     expect(mean).toBeLessThan(8);
   });
+});
+
+test("the class of the documentation runs, with its parameter", async () => {
+  const page = readFileSync(new URL("../../../docs/own-algorithm.md", import.meta.url), "utf8");
+  const source = /```js\n(.*?)```/s.exec(page)?.[1] ?? "";
+  const half = { name: "half_again", title: "", params: [{ name: "increase", doc: "", value: 0.5 }], source };
+  const lost = (run: Ran): number => run.tables.flow_totals?.columns.lost_packets?.values[0] ?? 0;
+  const slow = await withOwn(half, { duration: "60 s" });
+  const fast = await withOwn(half, { duration: "60 s", "flows[0].tcp.cc_params.increase": "8" });
+  expect(lost(slow)).toBeGreaterThan(0);
+  expect(lost(fast)).toBeGreaterThan(lost(slow));
 });
 
 describe("what a hook sets", () => {
