@@ -13,7 +13,7 @@ const open = signal(false);
 rememberSwitch("network", open);
 remember("playhead", {
   get: () => (open.value && !playing.value && playhead.value > 0 ? playhead.value : undefined),
-  put: (given) => {
+  put: (given = 0) => {
     if (typeof given === "number" && given >= 0) playhead.value = given;
   },
 });

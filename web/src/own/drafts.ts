@@ -64,14 +64,13 @@ export function remove(): void {
   own.value = own.peek().filter((one) => one.name !== name);
 }
 
-/** Controls that were taken in, so that texts that the user changes later are left alone. */
-const taken = new Set<string>();
+/** Controls that were given last, so that texts that the user changes afterwards are left alone. */
+let taken = new Set<string>();
+
+const keyOf = ({ name, source }: Draft): string => JSON.stringify([name, source]);
 
 /** Shows a control that the page was given. A text of the user's of the same name stays, under another name. */
 function takeIn({ name, source }: Draft): void {
-  const key = JSON.stringify([name, source]);
-  if (taken.has(key)) return;
-  taken.add(key);
   const list = drafts.peek();
   const at = list.findIndex((one) => one.name === name);
   if (list[at]?.source === source) return;
@@ -84,12 +83,17 @@ function takeIn({ name, source }: Draft): void {
 
 // Links bring controls: those that wait for the user, and those that runs use already.
 effect(() => {
-  for (const one of [...own.value, ...offered.value]) untracked(() => takeIn(one));
+  const given = [...own.value, ...offered.value];
+  const before = taken;
+  // A control that comes again after another one of its name is taken in again: what a notice shows is what runs.
+  taken = new Set(given.map(keyOf));
+  for (const one of given) if (!before.has(keyOf(one))) untracked(() => takeIn(one));
 });
 
 /** Reads the shown text (all texts, if they came by a link) and lets runs use it. Resolves to whether that succeeded. */
 export async function use(): Promise<boolean> {
-  const waiting = new Set(offered.peek().map((one) => one.name));
+  const asked = offered.peek();
+  const waiting = new Set(asked.map((one) => one.name));
   const wanted = drafts.peek().filter((one) => one === draft.peek() || waiting.has(one.name));
   // biome-ignore lint/suspicious/noExplicitAny: the format is the engine's
   const reserved: string[] = (engine.peek()?.catalogue().cc ?? []).map((row: any) => String(row.name));
@@ -108,7 +112,8 @@ export async function use(): Promise<boolean> {
     const names = new Set(read.map((one) => one.name));
     batch(() => {
       fault.value = null;
-      offered.value = [];
+      // A link that was opened meanwhile waits for a question of its own.
+      offered.value = offered.peek().filter((one) => !asked.includes(one));
       own.value = [...own.peek().filter((one) => !names.has(one.name)), ...read];
     });
     return true;

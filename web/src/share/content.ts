@@ -24,7 +24,7 @@ export const offered = signal<Own[]>([]);
 interface Setting {
   /** The value as JSON; undefined if it is the default, which links leave out. */
   get: () => unknown;
-  /** Takes a value of a link. Values of the wrong kind are ignored. */
+  /** Takes a value of a link; the default of what a link leaves out. Other values of the wrong kind are ignored. */
   put: (value: unknown) => void;
 }
 
@@ -40,7 +40,7 @@ export function rememberSwitch(name: string, value: Signal<boolean>): void {
   const initial = value.peek();
   remember(name, {
     get: () => (value.value === initial ? undefined : value.value),
-    put: (given) => {
+    put: (given = initial) => {
       if (typeof given === "boolean") value.value = given;
     },
   });
@@ -51,18 +51,19 @@ const finite = (value: unknown): value is number => typeof value === "number" &&
 remember("edited", {
   get: () => (edited.value === "a" ? undefined : "b"),
   put: (given) => {
-    edited.value = given === "b" ? "b" : "a";
+    edited.value = given === "b" && texts.b.peek() !== null ? "b" : "a";
   },
 });
 remember("hidden", {
   get: () => (hidden.value.size ? [...hidden.value] : undefined),
-  put: (given) => {
+  put: (given = []) => {
     if (Array.isArray(given)) hidden.value = new Set(given.filter((one) => typeof one === "string"));
   },
 });
 remember("range", {
   get: () => range.value ?? undefined,
   put: (given) => {
+    if (given === undefined) range.value = null;
     const [from, to] = Array.isArray(given) ? given : [];
     if (finite(from) && finite(to) && from < to) range.value = [from, to];
   },
@@ -137,7 +138,6 @@ export function show(content: Content): void {
     offered.value = content.own.filter(({ name, source }) => !known.has(JSON.stringify([name, source])));
     texts.a.value = content.a;
     texts.b.value = content.b;
-    edited.value = "a";
-    for (const [name, { put }] of settings) if (Object.hasOwn(content.view, name)) put(content.view[name]);
+    for (const [name, { put }] of settings) put(Object.hasOwn(content.view, name) ? content.view[name] : undefined);
   });
 }

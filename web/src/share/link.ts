@@ -1,9 +1,9 @@
 /** Keeps the address's fragment at what the page shows, and shows what a fragment holds. */
 
-import { effect, signal } from "@preact/signals";
+import { batch, effect, signal } from "@preact/signals";
 import { second } from "../controls/load";
 import { type Preset, presets } from "../model/presets";
-import { engine, texts } from "../model/state";
+import { edited, engine, texts } from "../model/state";
 import { claims, LinkFailure, pack, unpack } from "./codec";
 import { present, read, show, written } from "./content";
 
@@ -47,8 +47,11 @@ export async function open(): Promise<boolean> {
 
 /** Shows a scenario of the list; its second arm follows when the engine, which writes it, is loaded. */
 function take(preset: Preset): void {
-  texts.a.value = preset.toml;
-  texts.b.value = null;
+  batch(() => {
+    texts.a.value = preset.toml;
+    texts.b.value = null;
+    edited.value = "a";
+  });
   if (!preset.against) return;
   const end = effect(() => {
     const loaded = engine.value;

@@ -13,6 +13,7 @@ remember("unit", {
 remember("sequence", {
   get: () => sequenceOf.value ?? undefined,
   put: (given) => {
-    if (typeof given === "string") sequenceOf.value = given;
+    if (given === undefined) sequenceOf.value = null;
+    else if (typeof given === "string") sequenceOf.value = given;
   },
 });

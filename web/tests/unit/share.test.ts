@@ -1,6 +1,7 @@
 import { deflateRawSync } from "node:zlib";
 import { beforeEach, expect, test } from "vitest";
-import { own, texts } from "../../src/model/state";
+import { edited, hidden, own, range, texts } from "../../src/model/state";
+import { draft, drafts } from "../../src/own/drafts";
 import { crc32, LinkFailure, pack, unpack } from "../../src/share/codec";
 import { offered, present, read, show, written } from "../../src/share/content";
 import { snippet } from "../../src/share/share-panel";
@@ -83,6 +84,21 @@ test("a control of a link waits until the user allows it, and stays in the link 
   own.value = [CONTROL];
   show({ a: "x", b: null, own: [CONTROL], view: {} });
   expect(offered.value).toEqual([]);
+});
+
+test("the text that a notice shows is the one that runs, whatever links came before", () => {
+  const [good, evil] = [CONTROL, { ...CONTROL, source: "export default class { evil() {} }" }];
+  for (const one of [good, evil, good]) show({ a: "x", b: null, own: [one], view: {} });
+  expect(offered.value.map(({ source }) => source)).toEqual([good.source]);
+  expect(drafts.value.filter(({ name }) => name === good.name).map(({ source }) => source)).toEqual([good.source]);
+  expect(draft.value.source).toBe(good.source);
+});
+
+test("a link without B edits A, and what it leaves out has its default", () => {
+  show({ a: "x", b: "y", own: [], view: { edited: "b", range: [1, 3], hidden: ["first"] } });
+  expect([edited.value, range.value, [...hidden.value]]).toEqual(["b", [1, 3], ["first"]]);
+  show({ a: "x", b: null, own: [], view: { edited: "b" } });
+  expect([edited.value, range.value, [...hidden.value]]).toEqual(["a", null, []]);
 });
 
 test("the snippet escapes the title", () => {
