@@ -101,7 +101,8 @@ async function next(): Promise<void> {
     });
   } catch (error) {
     const ended = error instanceof RunFailure && error.stopped;
-    if (!ended) failures[arm].value = error instanceof Error ? error.message : String(error);
+    if (!ended && texts[arm].peek() !== null)
+      failures[arm].value = error instanceof Error ? error.message : String(error);
   } finally {
     batch(() => {
       running.value = null;
@@ -157,6 +158,9 @@ export function watch(): () => void {
       if (ready && result?.ok) untracked(() => ask(arm));
       if (result === null && arm === "b")
         untracked(() => {
+          waiting.delete("b");
+          // Nobody waits for this run, and A may wait for its end.
+          if (running.peek() === "b") backend.peek()?.stop();
           runs.b.value = null;
           ran.b.value = null;
           failures.b.value = null;
