@@ -133,7 +133,9 @@ export class WorkerBackend implements Backend {
         pending.resolve(message.data);
         break;
       case "failed":
-        this.settle();
+        // After a fault of the engine or of a hook, the module's memory may be in any state, and large.
+        if (message.problems.length === 0) this.end();
+        else this.settle();
         pending.reject(new RunFailure(message.message, message.problems));
         break;
     }
