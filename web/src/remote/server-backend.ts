@@ -21,9 +21,9 @@ const MOST_RECORDED = 4;
 export class ServerBackend implements Backend {
   /** Where the last run was made; null before the first. */
   readonly place = signal<Place | null>(null);
-  /** Every so many samples of the last run were kept. */
+  /** Every so many samples of the last run were kept; 1 if all were. */
   readonly step = signal(1);
-  private readonly recorded = new Map<string, RunData>();
+  private readonly recorded = new Map<string, Pick<Frame, "data" | "step">>();
 
   constructor(
     private readonly connection: Connection,
@@ -37,7 +37,8 @@ export class ServerBackend implements Backend {
     const read = this.recorded.get(request.toml);
     if (read) {
       this.place.value = "recorded";
-      return read;
+      this.step.value = read.step;
+      return read.data;
     }
     if (request.own.length > 0 || (request.packets && this.fits(request.toml))) {
       this.place.value = "browser";
@@ -74,9 +75,8 @@ export class ServerBackend implements Backend {
     const frame = (await this.connection.ask({ kind: "open", name, number, arm })) as Frame;
     const recorded = frame.recorded as Recorded;
     this.recorded.delete(recorded.toml);
-    this.recorded.set(recorded.toml, frame.data);
+    this.recorded.set(recorded.toml, { data: frame.data, step: frame.step });
     for (const text of [...this.recorded.keys()].slice(0, -MOST_RECORDED)) this.recorded.delete(text);
-    this.step.value = frame.step;
     return recorded;
   }
 

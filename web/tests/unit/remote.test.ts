@@ -163,12 +163,15 @@ test("texts of results that were read are not run, until they change", async () 
   const { backend, asked, wire } = backends();
   const opening = backend.open("results/x", 1);
   expect(wire().sent.at(-1)).toEqual({ id: 0, kind: "open", name: "results/x", number: 1, arm: 0 });
-  wire().hear(frame(0, [9], { recorded: { toml: "recorded", runs: 2, live: true, doubts: [], label: "" } }));
+  wire().hear(frame(0, [9], { step: 3, recorded: { toml: "recorded", runs: 2, live: true, doubts: [], label: "" } }));
   expect((await opening).runs).toBe(2);
   const read = { ...request, toml: "recorded", packets: true };
   expect(backend.has(read)).toBe(true);
   expect((await backend.run(read, () => {})).tables.flows?.rows).toBe(1);
-  expect([asked.length, backend.place.value]).toEqual([0, "recorded"]);
+  expect([asked.length, backend.place.value, backend.step.value]).toEqual([0, "recorded", 3]);
   expect(await backend.digest()).toBe("");
+  await backend.run({ ...request, packets: true }, () => {});
+  await backend.run(read, () => {});
+  expect(backend.step.value).toBe(3);
   expect(backend.has({ ...read, toml: "recorded " })).toBe(false);
 });
