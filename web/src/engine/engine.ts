@@ -22,6 +22,8 @@ export class Engine {
   static async load(source: Response | Promise<Response> | BufferSource, files: Files): Promise<Engine> {
     if (typeof WebAssembly === "undefined") throw new Error(NO_WEBASSEMBLY);
     const given = await source;
+    if (given instanceof Response && !given.ok)
+      throw new Error(`the engine cannot be loaded: ${given.status} ${given.url}`);
     const bytes = given instanceof Response ? await given.arrayBuffer() : given;
     const module = await WebAssembly.compile(bytes);
     const absent = (): never => {

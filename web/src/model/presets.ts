@@ -123,7 +123,9 @@ export const presets: Preset[] = GROUPS.flatMap(([group, names]) => {
 /** The traces that bundled scenarios name, by the names that they use. */
 export async function traces(): Promise<Record<string, Uint8Array>> {
   const all = Object.entries(urls).map(async ([path, url]): Promise<[string, Uint8Array]> => {
-    const bytes = await (await fetch(url)).arrayBuffer();
+    const answer = await fetch(url);
+    if (!answer.ok) throw new Error(`${path}: cannot be loaded (${answer.status})`);
+    const bytes = await answer.arrayBuffer();
     return [path.replace(/^.*\/(traces\/.*)$/, "$1"), new Uint8Array(bytes)];
   });
   return Object.fromEntries(await Promise.all(all));

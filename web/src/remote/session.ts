@@ -52,10 +52,15 @@ export function served(): boolean {
   return document.querySelector(SERVER) !== null;
 }
 
-async function json<T>(url: string): Promise<T> {
+/** What the server answers; an error has the server's words. */
+async function answered(url: string): Promise<Response> {
   const answer = await fetch(url);
   if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
-  return answer.json();
+  return answer;
+}
+
+async function json<T>(url: string): Promise<T> {
+  return (await answered(url)).json();
 }
 
 /**
@@ -68,7 +73,7 @@ export async function connected(engine: Engine, browser: Backend): Promise<Backe
   const found = await json<Omit<Session, "root" | "backend">>(`${root}session.json`);
   if (found.opened?.kind === "scenario") {
     const all = found.opened.files.map(async (name, index) => {
-      engine.files[name] = new Uint8Array(await (await fetch(`${root}files/${index}`)).arrayBuffer());
+      engine.files[name] = new Uint8Array(await (await answered(`${root}files/${index}`)).arrayBuffer());
     });
     await Promise.all(all);
   }

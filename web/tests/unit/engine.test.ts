@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
-import type { Engine } from "../../src/engine/engine";
+import { Engine } from "../../src/engine/engine";
 import { loaded, scenario } from "../engine";
 
 let engine: Engine;
@@ -30,4 +30,9 @@ test("changes of a value keep the rest of the text", () => {
 
 test("scenarios that name traces find them", () => {
   expect(engine.parse(scenario("cellular"), "cellular.toml").ok).toBe(true);
+});
+
+test("a module that the server does not have is told of as such", async () => {
+  const answer = new Response("<h1>Not found</h1>", { status: 404 });
+  await expect(Engine.load(answer, {})).rejects.toThrow("the engine cannot be loaded: 404");
 });
