@@ -45,6 +45,18 @@ export function controls({ run, resolved }: Side): (string | undefined)[] {
   return run.names.flows.map((name) => found.get(name));
 }
 
+/** Places of the flows of all runs: those of A, then those that only B has. Plots and legend take their colours by them. */
+export function flowPlaces(sides: Side[]): Map<string, number> {
+  const names = new Set(sides.flatMap(({ run }) => run.names.flows));
+  return new Map([...names].map((name, place) => [name, place]));
+}
+
+/** Congestion controls of the flows of all runs, and "UDP", in the order of their colours. */
+export function groupNames(sides: Side[]): string[] {
+  const names = new Set(sides.flatMap((side) => controls(side).map((one) => one ?? "UDP")));
+  return [...names].sort((a, b) => a.localeCompare(b));
+}
+
 /** All figures for which the runs have samples. */
 export function figures(sides: Side[], choice: Choice): Figure[] {
   return [
@@ -107,13 +119,15 @@ const MEASURES: Measure[] = [
 
 function flowFigures(sides: Side[], choice: Choice): Figure[] {
   const grouped = many(sides);
+  const order = groupNames(sides);
+  const colours = flowColours(sides, grouped ? choice.picked : null);
   return MEASURES.flatMap((measure) => {
     const made = figure({ ...measure });
     // With many lines the readout has no room for ssthresh and latest samples; the note says what they look like.
     const listed = sides.length === 1 && !grouped && (sides[0]?.run.names.flows.length ?? 0) <= MOST_LANES;
     for (const side of sides) {
-      if (grouped) made.lines.push(...groups(side, measure));
-      made.lines.push(...flowLines(side, measure, grouped ? choice.picked : null, listed));
+      if (grouped) made.lines.push(...groups(side, measure, order));
+      made.lines.push(...flowLines(side, measure, colours, listed));
     }
     if (!made.lines.length) return [];
     if (grouped) {
@@ -124,41 +138,47 @@ function flowFigures(sides: Side[], choice: Choice): Figure[] {
   });
 }
 
-/** The colour of a flow that is drawn beside groups: after theirs, in the order of choice. */
-export function pickedColour(side: Side, name: string, chosen: ReadonlySet<string>): string {
-  const groups = new Set(controls(side).map((one) => one ?? "UDP")).size;
-  return `--flow-${(groups + [...chosen].indexOf(name)) % 6}`;
+/**
+ * Colours of the flows that are drawn, by name: all of them, or those picked beside groups, whose colours come after those
+ * of the groups in the order of choice.
+ */
+export function flowColours(sides: Side[], picked: ReadonlySet<string> | null): Map<string, string> {
+  const places = flowPlaces(sides);
+  if (!picked) return new Map([...places].map(([name, place]) => [name, `--flow-${place % 6}`]));
+  const first = groupNames(sides).length;
+  return new Map([...picked].map((name, place) => [name, `--flow-${(first + place) % 6}`]));
 }
 
-/** Groups of runs, by arm and measure: other choices do not change them. */
+/** Groups of runs, by arm, measure and order of colours: other choices do not change them. */
 const grouped = new WeakMap<RunData, Map<string, Line[]>>();
 
-function groups(side: Side, measure: Measure): Line[] {
+function groups(side: Side, measure: Measure, order: string[]): Line[] {
   const known = grouped.get(side.run) ?? new Map<string, Line[]>();
   grouped.set(side.run, known);
-  const key = `${side.arm} ${measure.id}`;
-  const made = known.get(key) ?? grouping(side, measure);
+  const key = [side.arm, measure.id, ...order].join(" ");
+  const made = known.get(key) ?? grouping(side, measure, order);
   known.set(key, made);
   return made;
 }
 
-function grouping(side: Side, measure: Measure): Line[] {
+function grouping(side: Side, measure: Measure, order: string[]): Line[] {
   const { arm, run, resolved, duration } = side;
   const interval = (resolved.sampling?.interval_ns ?? 0) / 1e9;
   const width = binWidth(duration, interval);
   const edges = Float64Array.from({ length: Math.floor(duration / width + 1e-9) + 1 }, (_, i) => i * width);
   const names = controls(side).map((one) => one ?? "UDP");
-  return groupLines(run, arm, names, measure, edges);
+  return groupLines(run, arm, { names, order }, measure, edges);
 }
 
-function flowLines(side: Side, measure: Measure, only: ReadonlySet<string> | null, listed: boolean): Line[] {
+/** Lines of the flows that have a colour. */
+function flowLines(side: Side, measure: Measure, colours: Map<string, string>, listed: boolean): Line[] {
   const { arm, run } = side;
   const flows = run.tables.flows;
   if (!flows) return [];
   return run.names.flows.flatMap((name, index): Line[] => {
-    if (only && !only.has(name)) return [];
-    if (!rowsBy(flows, "flow")[index]?.length) return [];
-    const common = { name, key: name, arm, colour: only ? pickedColour(side, name, only) : `--flow-${index % 6}` };
+    const colour = colours.get(name);
+    if (colour === undefined || !rowsBy(flows, "flow")[index]?.length) return [];
+    const common = { name, key: name, arm, colour };
     const of = (column: string): Series => seriesOf(flows, "flow", index, column, measure.kind, measure.scale);
     const main = of(measure.column);
     if (measure.id === "throughput") return [line({ ...common, series: main, shape: "interval" })];
@@ -198,16 +218,16 @@ function states(made: Figure, sides: Side[], choice: Choice, grouped: boolean): 
 
 /** Losses of flows and marks of queues, counted in each sampling interval. */
 function lossFigures(sides: Side[], choice: Choice): Figure[] {
-  const apart = many(sides);
+  const colours = flowColours(sides, many(sides) ? choice.picked : null);
   const lines = sides.flatMap((side): Line[] => {
     const { arm, run } = side;
     const flows = run.tables.flows;
     if (!flows) return [];
     return run.names.flows.flatMap((name, index): Line[] => {
-      if (apart && !choice.picked.has(name)) return [];
+      const colour = colours.get(name);
+      if (colour === undefined) return [];
       const lost = seriesOf(flows, "flow", index, "lost_packets", "count");
       if (!some(lost, (value) => value > 0)) return [];
-      const colour = apart ? pickedColour(side, name, choice.picked) : `--flow-${index % 6}`;
       return [line({ name, key: name, arm, colour, series: lost, shape: "stick" })];
     });
   });

@@ -69,11 +69,14 @@ export function binnedMean(series: Series, edges: Float64Array): Float64Array {
   return sums.map((sum, i) => (counts[i] ? sum / (counts[i] ?? 1) : Number.NaN));
 }
 
-/** A line for each congestion control. */
+/**
+ * A line for each congestion control.
+ * @param groups - The group of each flow, and all groups in the order of their colours.
+ */
 export function groupLines(
   run: RunData,
   arm: Arm,
-  controls: string[],
+  groups: { names: string[]; order: string[] },
   measure: { column: string; scale: number; kind: "gauge" | "rate" },
   edges: Float64Array,
 ): Line[] {
@@ -84,14 +87,14 @@ export function groupLines(
     const series = seriesOf(flows, "flow", index, measure.column, measure.kind, measure.scale);
     const values = measure.kind === "rate" ? binnedRate(series, edges) : binnedMean(series, edges);
     if (values.every(Number.isNaN)) continue;
-    const group = controls[index] ?? "UDP";
+    const group = groups.names[index] ?? "UDP";
     members.set(group, [...(members.get(group) ?? []), values]);
   }
   const bins = edges.length - 1;
   const centres = Float64Array.from({ length: bins }, (_, i) => (((edges[i] ?? 0) + (edges[i + 1] ?? 0)) / 2) * 1e9);
   return [...members.entries()]
     .sort(([a], [b]) => a.localeCompare(b))
-    .map(([group, rows], index) => {
+    .map(([group, rows]) => {
       const [low, middle, high] = [new Float64Array(bins), new Float64Array(bins), new Float64Array(bins)];
       for (let i = 0; i < bins; i++) {
         const sorted = Float64Array.from(rows, (row) => row[i] ?? Number.NaN)
@@ -105,7 +108,7 @@ export function groupLines(
         name: `${group}, ${rows.length} ${rows.length === 1 ? "flow" : "flows"}`,
         key: groupKey(group),
         arm,
-        colour: `--flow-${index % 6}`,
+        colour: `--flow-${groups.order.indexOf(group) % 6}`,
         series: { time: centres, value: middle, rows: null, scale: 1, kind: "gauge", before: null },
         width: 2,
         band: rows.length > 1 ? { low, high } : null,

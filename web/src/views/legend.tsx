@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { hidden } from "../model/state";
-import { controls, many, pickedColour } from "./figures";
+import { flowColours, groupNames, many } from "./figures";
 import { groupKey } from "./groups";
 import { picked, sides, toggle } from "./shown";
 
@@ -14,20 +14,15 @@ interface Key {
 }
 
 function flowKeys(): Key[] {
-  const found = new Map<string, Key>();
-  for (const { run } of sides.value) {
-    for (const [index, name] of run.names.flows.entries()) {
-      if (!found.has(name)) found.set(name, { key: name, name, colour: `--flow-${index % 6}` });
-    }
-  }
-  return [...found.values()];
+  return [...flowColours(sides.value, null)].map(([name, colour]) => ({ key: name, name, colour }));
 }
 
 function groupKeys(): Key[] {
-  const names = new Set(sides.value.flatMap((side) => controls(side).map((one) => one ?? "UDP")));
-  return [...names]
-    .sort((a, b) => a.localeCompare(b))
-    .map((name, index) => ({ key: groupKey(name), name, colour: `--flow-${index % 6}` }));
+  return groupNames(sides.value).map((name, index) => ({
+    key: groupKey(name),
+    name,
+    colour: `--flow-${index % 6}`,
+  }));
 }
 
 function Keys({ keys, onRemove }: { keys: Key[]; onRemove?: (key: string) => void }) {
@@ -106,10 +101,10 @@ export function Legend() {
   if (!flows.length) return null;
   const arms = sides.value.length > 1;
   const grouped = many(sides.value);
-  const [side] = sides.value;
+  const colours = flowColours(sides.value, picked.value);
   const chosen = flows
     .filter(({ key }) => picked.value.has(key))
-    .map((one) => ({ ...one, colour: side ? pickedColour(side, one.key, picked.value) : one.colour }));
+    .map((one) => ({ ...one, colour: colours.get(one.key) ?? one.colour }));
   const remove = (key: string): void => {
     picked.value = new Set([...picked.peek()].filter((one) => one !== key));
   };

@@ -54,15 +54,20 @@ function read(run: RunData, flow: number, variable: Variable, index: number, end
     return found >= 0 ? found : words.push(word) - 1;
   };
   const stretches: Stretch[] = [];
+  /** The stretch that lasts until the next row; null after a row without a value. */
+  let last = null as Stretch | null;
   for (const row of rowsBy(state, "series")[index] ?? []) {
     const [value, at] = [fromBits(bits[row] ?? Number.NaN), time[row] ?? 0];
-    const last = stretches.at(-1);
     if (last) last.to = at / 1e9;
-    if (Number.isNaN(value)) continue;
+    if (Number.isNaN(value)) {
+      last = null;
+      continue;
+    }
     const word = wordOf(value, at);
-    if (last?.word !== word) stretches.push({ from: at / 1e9, to: end, word });
+    if (last?.word === word) continue;
+    last = { from: at / 1e9, to: end, word };
+    stretches.push(last);
   }
-  const last = stretches.at(-1);
   if (last) last.to = end;
   return stretches;
 }

@@ -1,9 +1,10 @@
 import { beforeAll, expect, test, vi } from "vitest";
 import type { Engine } from "../../src/engine/engine";
 import { type Figure, figure, length, line, shownAt, valueAt } from "../../src/views/figure";
-import { figures, type Side } from "../../src/views/figures";
+import { figures, groupNames, type Side } from "../../src/views/figures";
 import { csv, figureGrid, tableGrid } from "../../src/views/grid";
-import { binnedRate, binWidth, quantile } from "../../src/views/groups";
+import { binnedRate, binWidth, groupLines, quantile } from "../../src/views/groups";
+import { phases } from "../../src/views/phases";
 import { fromBits } from "../../src/views/rows";
 import { figureSvg } from "../../src/views/svg";
 import { loaded, scenario } from "../engine";
@@ -65,6 +66,39 @@ test("states begin in slow start and reach recovery, and cover the run without g
   first?.stretches.forEach((stretch, i) => {
     expect(stretch.to).toBe(first.stretches[i + 1]?.from ?? 60);
   });
+});
+
+test("a state without a value interrupts the strip", () => {
+  const columns = { time_ns: [0, 1e9, 2e9, 3e9], series: [0, 0, 0, 0], value_bits: [0, Number.NaN, 0, 0] };
+  const of = (name: string, values: number[]) => ({ name, unit: "", doc: "", values: Float64Array.from(values) });
+  const state = {
+    name: "state",
+    rows: 4,
+    columns: Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, of(name, values)])),
+  };
+  const one = { owner: "flow", index: 0, algorithm: "bbr", variable: "phase", unit: "", doc: "", words: ["STARTUP"] };
+  const run = { ...dumbbell.run, tables: { state }, series: [one] };
+  expect(phases(run, [0], 4).lanes[0]?.stretches).toEqual([
+    { from: 0, to: 1, word: 0 },
+    { from: 2, to: 4, word: 0 },
+  ]);
+});
+
+test("a flow and a group have the colour of the legend in B too", () => {
+  const b = sideOf(engine, engine.remove(scenario("dumbbell-cubic"), "flows[0]"), false, "b");
+  const colours = named([dumbbell, b], "throughput").lines.map(({ key, arm, colour }) => [key, arm, colour]);
+  const [first, second] = dumbbell.run.names.flows;
+  expect(colours).toEqual([
+    [first, "a", "--flow-0"],
+    [second, "a", "--flow-1"],
+    [second, "b", "--flow-1"],
+  ]);
+  const other = { ...dumbbell, resolved: { ...dumbbell.resolved, tcps: [{ cc: "reno" }, { cc: "reno" }] } };
+  expect(groupNames([dumbbell, other])).toEqual(["cubic", "reno"]);
+  const { names, order } = { names: ["reno", "reno"], order: ["cubic", "reno"] };
+  const measure = { column: "cwnd_bytes", scale: 1, kind: "gauge" as const };
+  const lines = groupLines(dumbbell.run, "b", { names, order }, measure, Float64Array.from([0, 30, 60]));
+  expect(lines.map(({ colour }) => colour)).toEqual(["--flow-1"]);
 });
 
 test("BBR has the phases of its own", () => {
