@@ -2,7 +2,10 @@
 
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
-import { edited, engine, failures, own, scenarios, texts } from "../model/state";
+import { control } from "../controls/catalogue";
+import { set, setControl } from "../controls/edits";
+import { change, shown as view } from "../controls/view";
+import { edited, failures, own } from "../model/state";
 import { offered } from "../share/content";
 import { CallsView } from "./calls-view";
 import { add, draft, drafts, edit, fault, foreign, isRun, reading, remove, shown, use } from "./drafts";
@@ -45,23 +48,20 @@ function Text({ run }: { run: () => void }) {
   return <div ref={box} class="text" />;
 }
 
-/** The flows that can use the control, by index, with the control that each has. */
+/** The entries of the text's flows that can use the control. */
 function useFlows() {
-  return useComputed(() => {
-    const result = scenarios[edited.value].value;
-    if (!result?.ok) return [];
-    const flows: { name: string; tcp?: unknown }[] = result.scenario.resolved.flows ?? [];
-    return flows.map((flow, index) => ({ name: flow.name, index }));
-  });
+  return useComputed(() => view.value.view?.flows.filter(({ tcp }) => tcp !== null) ?? []);
 }
 
-/** Sets the congestion control of a table of the text: of a flow, or of all flows. */
-function assign(path: string, name: string): void {
-  const arm = edited.peek();
-  const text = texts[arm].peek();
-  const loaded = engine.peek();
-  if (text === null || !loaded) return;
-  texts[arm].value = loaded.set(text, path, name);
+/** All flows without a control of their own; no flow has this name. */
+const ALL = "all flows";
+
+/** Sets the congestion control of a flow's entry in the text, or of all flows. */
+function assign(flow: string, name: string): void {
+  const row = view.peek().view?.flows.find((one) => one.name === flow);
+  if (flow === ALL) change((engine, text) => set(engine, text, ["tcp", "cc"], name));
+  // A control that the flow has already keeps its parameters.
+  else if (row && row.tcp?.cc !== name) change((engine, text) => setControl(engine, text, row, control(name)));
 }
 
 function Panel() {
@@ -142,9 +142,9 @@ function Panel() {
           }}
         >
           <option value="">the flows that name it</option>
-          <option value="tcp.cc">all flows without a control of their own</option>
-          {flows.value.map(({ name, index }) => (
-            <option key={name} value={`flows[${index}].cc`}>
+          <option value={ALL}>all flows without a control of their own</option>
+          {flows.value.map(({ name }) => (
+            <option key={name} value={name}>
               {name}
             </option>
           ))}

@@ -21,7 +21,7 @@ describe.skipIf(!chromiumPath)("the user's own control in Chromium (Debian packa
   /** Replaces the text, and runs it in all flows. */
   async function run(source: string): Promise<void> {
     await page.locator(".own .cm-content").fill(source);
-    await page.getByLabel("Use it in").selectOption("tcp.cc");
+    await page.getByLabel("Use it in").selectOption("all flows");
     await page.locator(".own .cm-content").press("Control+Enter");
   }
 
@@ -32,7 +32,7 @@ describe.skipIf(!chromiumPath)("the user's own control in Chromium (Debian packa
 
   test("Reno runs in all flows, and its calls can be stepped through by keyboard", async () => {
     await panel();
-    await page.getByLabel("Use it in").selectOption("tcp.cc");
+    await page.getByLabel("Use it in").selectOption("all flows");
     await page.getByRole("button", { name: "Run (Ctrl+Enter)" }).click();
     await page.getByText("Runs use this text.").waitFor();
     await page.getByLabel("Keep the calls of a run").check();
