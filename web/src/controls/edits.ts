@@ -62,12 +62,13 @@ export function bound(resolved: Resolved, controls: Control[]): string[] {
 /** Switches ECN of all TCP flows. */
 export function setEcn(engine: Writer, text: string, on: boolean): string {
   let changed = set(engine, text, ["tcp", "ecn"], on);
+  const tree = read(text);
   for (const key of ["flows", "workloads"]) {
-    const entries = get(read(text), [key]);
+    const entries = get(tree, [key]);
     if (!Array.isArray(entries)) continue;
     for (const index of entries.keys()) {
       const path: Path = [key, index, "tcp", "ecn"];
-      if (get(read(text), path) !== undefined) changed = set(engine, changed, path, on);
+      if (get(tree, path) !== undefined) changed = set(engine, changed, path, on);
     }
   }
   return changed;

@@ -2,7 +2,8 @@
 
 import { effect } from "@preact/signals";
 import { render } from "preact";
-import { texts } from "../model/state";
+import { present, written } from "../share/content";
+import "../share/settings";
 import { link } from "../share/link";
 import { Notices } from "../share/notices";
 import { Laboratory } from "../ui/app";
@@ -21,15 +22,17 @@ const QUIET_MS = 300;
 /** Keeps the link to the laboratory at what the lesson's page shows. */
 function follow(anchor: HTMLAnchorElement): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let latest = "";
   const { href } = anchor;
   effect(() => {
-    const text = texts.a.value;
+    const text = written(present());
+    latest = text;
     clearTimeout(timer);
     anchor.href = href;
     timer = setTimeout(async () => {
       // A text that is too long for a link is told of where links are made.
       const made = await link().catch(() => null);
-      if (made && text === texts.a.peek()) anchor.href = made.href;
+      if (made && text === latest) anchor.href = made.href;
     }, QUIET_MS);
   });
 }

@@ -94,14 +94,14 @@ function Steps({ list }: { list: Call[] }) {
     reveal(next);
   };
   // Where several calls were made at one time, the chosen one stays.
-  useSignalEffect(() => {
-    const time = playhead.value;
+  const follow = (time: number): void => {
     const call = list[index.peek()];
-    if (call && timeOf(call) === time) return;
-    index.value = indexAt(list, time);
+    if (!call || timeOf(call) !== time) index.value = indexAt(list, time);
     reveal(index.peek());
-  });
-  useEffect(() => reveal(index.peek()), [list]);
+  };
+  useSignalEffect(() => follow(playhead.value));
+  // A new run has other calls, and may have fewer.
+  useEffect(() => follow(playhead.peek()), [list]);
 
   const keys: Record<string, number> = { ArrowUp: -1, ArrowDown: 1, PageUp: -10, PageDown: 10 };
   const onKeyDown = (event: KeyboardEvent): void => {

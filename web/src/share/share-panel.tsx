@@ -1,9 +1,10 @@
 /** Sharing: a link, the text as a file, and a snippet that embeds the page. */
 
-import { signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { keep } from "../controls/load";
-import { scenarios, texts } from "../model/state";
+import { edited, scenarios, texts } from "../model/state";
+import { save } from "../views/save";
 import { LinkFailure } from "./codec";
 import { link, trouble } from "./link";
 import "./share.css";
@@ -52,20 +53,11 @@ async function copy(make: () => Promise<string>, done: string): Promise<void> {
   }
 }
 
-/** Saves a text as a file of the user's. */
-function save(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: "application/toml" }));
-  const anchor = document.createElement("a");
-  anchor.href = url;
-  anchor.download = name;
-  anchor.click();
-  URL.revokeObjectURL(url);
-}
-
 function download(arm: "a" | "b"): void {
   const result = scenarios[arm].peek();
   const name = result?.ok && result.scenario.name !== "scenario" ? result.scenario.name : "scenario";
-  save(`${name}${arm === "b" ? "-b" : ""}.toml`, texts[arm].peek() ?? "");
+  const text = new Blob([texts[arm].peek() ?? ""], { type: "application/toml" });
+  save(`${name}${arm === "b" ? "-b" : ""}.toml`, text);
 }
 
 /** Reads a text of the user's into scenario A. */
@@ -76,8 +68,11 @@ async function upload(file: File | undefined): Promise<void> {
     return;
   }
   const text = await file.text();
-  keep();
-  texts.a.value = text;
+  batch(() => {
+    keep();
+    texts.a.value = text;
+    edited.value = "a";
+  });
   told.value = `${file.name} is shown as scenario A.`;
 }
 

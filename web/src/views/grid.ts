@@ -1,7 +1,7 @@
 /** The numbers behind a figure or of a whole table, as rows and columns: shown in pages, and saved as CSV. */
 
 import type { RunData, Table } from "../engine/types";
-import { type Figure, type Line, length, timeAt, valueAt } from "./figure";
+import { type Figure, firstFrom, type Line, length, timeAt, valueAt } from "./figure";
 import { fromBits } from "./rows";
 
 /** A table that is not made before it is read. */
@@ -41,13 +41,8 @@ function times(lines: Line[]): Float64Array {
 
 /** Place of a time among a line's points; -1 if it has none there. */
 function placeOf({ series }: Line, time: number): number {
-  let [low, high] = [0, length(series)];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (timeAt(series, middle) < time) low = middle + 1;
-    else high = middle;
-  }
-  return low < length(series) && timeAt(series, low) === time ? low : -1;
+  const place = firstFrom(series, time);
+  return place < length(series) && timeAt(series, place) === time ? place : -1;
 }
 
 /** The points of a figure: a row per time, and a column per line. */

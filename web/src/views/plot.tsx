@@ -123,8 +123,9 @@ function mount(host: HTMLElement, id: string, height: number): () => void {
   });
   sizes.observe(host);
   const sights = new IntersectionObserver(
-    ([entry]) => {
-      visible = entry?.isIntersecting ?? true;
+    (entries) => {
+      // Of several, the last one is the present state.
+      visible = entries.at(-1)?.isIntersecting ?? true;
       if (visible && waiting) draw();
     },
     { rootMargin: "200px" },

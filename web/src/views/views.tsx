@@ -101,12 +101,13 @@ function SequenceFlow() {
   const [side] = sides.value;
   if (!side) return null;
   const names = sequenceFlows(side);
+  const chosen = sequenceOf.value !== null && names.includes(sequenceOf.value) ? sequenceOf.value : names[0];
   return (
     <div class="choices">
       <label>
         Flow{" "}
         <select
-          value={sequenceOf.value ?? names[0]}
+          value={chosen}
           onChange={(event) => {
             sequenceOf.value = event.currentTarget.value;
           }}
