@@ -66,11 +66,15 @@ export function write(value: number, kind: Kind): string {
   return `${plain(value / factor)} ${name}`;
 }
 
+/** A number whose commas may be those of thousands: `1,500` is 1.5 to some readers, and 1500 to others. */
+const AMBIGUOUS = /^\s*[1-9]\d{0,2}(?:,\d{3})+(?!\d)/;
+
 /**
- * Reads a quantity. A number without a unit has the unit of `like`.
+ * Reads a quantity. A number without a unit has the unit of `like`; a comma is a decimal point where it can be nothing else.
  * @returns The value in the base unit; null if it is none.
  */
 export function parse(text: string, kind: Kind, like?: string): number | null {
+  if (AMBIGUOUS.test(text)) return null;
   const found = /^\s*(\d+(?:\.\d*)?|\.\d+)\s*(\S*)\s*$/.exec(text.replace(",", "."));
   if (!found) return null;
   const name = found[2] || (like?.trim().split(/\s+/).at(-1) ?? "");

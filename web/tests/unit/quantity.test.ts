@@ -32,6 +32,9 @@ test("quantities are read with any unit that scenario files have", () => {
 test("a bare number has the unit of the value before it", () => {
   expect(parse("5", RATE, "10 Mb/s")).toBe(5e6);
   expect(parse("1,5", RATE, "10 Mb/s")).toBe(1.5e6);
+  expect(parse("0,125 s", TIME)).toBe(0.125);
+  expect(parse("1,500 kb/s", RATE)).toBeNull();
+  expect(parse("1,500,000 B", BYTES)).toBeNull();
 });
 
 test("what is no quantity of the kind is refused", () => {
