@@ -2,8 +2,18 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { allow, ask, decline, LARGE_BYTES, stop } from "../model/runner";
-import { type Arm, type Estimate, failures, gates, progress, running, runs, stopped, texts } from "../model/state";
-
+import {
+  type Arm,
+  type Estimate,
+  failures,
+  gates,
+  progress,
+  running,
+  runs,
+  scenarios,
+  stopped,
+  texts,
+} from "../model/state";
 import { session } from "../remote/session";
 
 /** Time after which a run's progress is shown, ms. Short runs show their result alone, so that nothing flickers. */
@@ -31,7 +41,7 @@ export function about(seconds: number): string {
   return hours < 48 ? `about ${Math.round(hours)} hours` : `about ${Math.round(hours / 24)} days`;
 }
 
-function Question({ arm, needs, name }: { arm: Arm; needs: Estimate; name: string }) {
+function Question({ arm, needs, name, kept }: { arm: Arm; needs: Estimate; name: string; kept: string }) {
   const place = session.value ? "on this machine" : "in this browser";
   const large = needs.bytes > LARGE_BYTES;
   return (
@@ -46,6 +56,7 @@ function Question({ arm, needs, name }: { arm: Arm; needs: Estimate; name: strin
             <code>narrows run scenario.toml</code>.
           </>
         )}
+        {kept}
       </p>
       <button type="button" onClick={() => allow(arm)}>
         Run
@@ -63,7 +74,8 @@ function done(arm: Arm): string | null {
   if (!data) return null;
   const time = data.took_ms < 1000 ? `${Math.round(data.took_ms)} ms` : `${(data.took_ms / 1000).toFixed(1)} s`;
   const packets = `${data.packets.toLocaleString("en")} packets`;
-  return data.took_ms ? `${packets} in ${time}` : `${packets}, recorded`;
+  const old = scenarios[arm].value?.ok === false ? " (last text without problems)" : "";
+  return `${packets}${data.took_ms ? ` in ${time}` : ", recorded"}${old}`;
 }
 
 /** One line on the runs of both arms, and what the user must decide. */
@@ -87,10 +99,10 @@ export function RunBar() {
       </div>
       {arms.map((arm) => {
         const needs = gates[arm].value;
-        if (needs) return <Question key={arm} arm={arm} needs={needs} name={name(arm)} />;
+        const kept = runs[arm].value ? " The plots show the last complete run." : "";
+        if (needs) return <Question key={arm} arm={arm} needs={needs} name={name(arm)} kept={kept} />;
         const failure = failures[arm].value;
         if (!failure && !stopped[arm].value) return null;
-        const kept = runs[arm].value ? " The plots show the last complete run." : "";
         return (
           <div key={`${arm}-end`} class={failure ? "failure" : "question"} role="alert">
             <p>{failure ? `${name(arm)} failed: ${failure}.${kept}` : `${name(arm)} was stopped.${kept}`}</p>

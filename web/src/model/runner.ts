@@ -156,6 +156,12 @@ export function watch(): () => void {
       const result = scenarios[arm].value;
       const ready = backend.value !== null && packets.value !== undefined && calls.value !== undefined;
       if (ready && result?.ok) untracked(() => ask(arm));
+      // A question about a text that has problems since could not be answered.
+      if (result?.ok === false)
+        untracked(() => {
+          waiting.delete(arm);
+          gates[arm].value = null;
+        });
       if (result === null && arm === "b")
         untracked(() => {
           waiting.delete("b");

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import type { Backend, Parsed, RunData, RunRequest } from "../../src/engine/types";
 import { RunFailure } from "../../src/engine/types";
 import { watch } from "../../src/model/runner";
-import { backend, engine, failures, running, runs, stopped, texts } from "../../src/model/state";
+import { backend, engine, failures, gates, running, runs, stopped, texts } from "../../src/model/state";
 
 /** An engine that takes every text for a small scenario. */
 const SIZE = { nodes: 0, links: 0, flows: 0, flow_rows: 0, queue_rows: 0, router_rows: 0, state_rows: 0 };
@@ -12,7 +12,12 @@ const scenario = {
   resolved: { nodes: [], links: [], directions: [], flows: [], workloads: [], wifi: [] },
   paths: [],
 } as unknown as Parsed;
-const parser = { parse: () => ({ ok: true, scenario }) };
+const parser = {
+  parse: (text: string) => {
+    if (text === "wrong") return { ok: false, problems: [] };
+    return { ok: true, scenario: text === "large" ? { ...scenario, size: { ...SIZE, flow_rows: 1e9 } } : scenario };
+  },
+};
 
 /** A backend whose runs end when the test says so. */
 class Slow implements Backend {
@@ -81,4 +86,15 @@ test("a failure of an arm that has gone is not shown when there is a new one", a
   slow.fail(new RunFailure("out of memory"));
   await settled();
   expect(failures.b.value).toBeNull();
+});
+
+test("a run that is too large waits for the user", async () => {
+  const slow = begun();
+  slow.end(DATA);
+  await settled();
+  texts.a.value = "large";
+  expect(slow.asked).toEqual(["a"]);
+  expect(gates.a.value?.bytes).toBeGreaterThan(1e9);
+  texts.a.value = "wrong";
+  expect(gates.a.value).toBeNull();
 });
