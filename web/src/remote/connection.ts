@@ -76,21 +76,26 @@ export class Connection {
     socket.onclose = () => {
       this.socket = null;
       this.queued = [];
-      const lost = [...this.pending.values()];
-      this.pending.clear();
-      for (const one of lost) one.reject(new RunFailure(GONE));
+      this.rejectAll(GONE);
     };
     this.socket = socket;
     return socket;
   }
 
   private hear(data: unknown): void {
-    if (data instanceof ArrayBuffer) {
-      const frame = decode(data);
-      this.take(frame.id)?.resolve(frame);
+    let message: Message;
+    try {
+      if (data instanceof ArrayBuffer) {
+        const frame = decode(data);
+        this.take(frame.id)?.resolve(frame);
+        return;
+      }
+      message = JSON.parse(String(data));
+    } catch (error) {
+      // Which request it answers is not known, and none of them may wait for ever.
+      this.rejectAll(`the server's answer cannot be read: ${error instanceof Error ? error.message : String(error)}`);
       return;
     }
-    const message: Message = JSON.parse(String(data));
     if (message.id === null) return;
     switch (message.kind) {
       case "progress":
@@ -103,6 +108,12 @@ export class Connection {
         this.take(message.id)?.reject(new RunFailure(message.message, message.problems, message.stopped));
         break;
     }
+  }
+
+  private rejectAll(why: string): void {
+    const lost = [...this.pending.values()];
+    this.pending.clear();
+    for (const one of lost) one.reject(new RunFailure(why));
   }
 
   private take(id: number): Pending | undefined {

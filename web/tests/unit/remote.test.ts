@@ -112,6 +112,13 @@ test("answers reach their requests, and a lost connection is told and opened aga
   await expect(fourth).rejects.toMatchObject({ message: "no", problems: [{ line: 3 }], stopped: false });
 });
 
+test("an answer that cannot be read ends the requests that wait", async () => {
+  const { wires, connection } = wired();
+  const asked = connection.ask({ kind: "digest" });
+  wires[0]?.hear(frame(0, [1, 2]).slice(0, 40));
+  await expect(asked).rejects.toThrow("the server's answer cannot be read");
+});
+
 test("requests wait until the connection is open", () => {
   const { wires, connection } = wired();
   const opening = new Connection(() => {
