@@ -9,10 +9,13 @@ import { arm } from "./view";
 const marked = (problems: Problem[], severity: Mark["severity"]): Mark[] =>
   problems.flatMap(({ line, message }) => (line === null ? [] : [{ line, message, severity }]));
 
+/** Most problems that the list shows; the lines of all are marked. */
+const MOST_PROBLEMS = 50;
+
 function List({ problems, name, reveal }: { problems: Problem[]; name: string; reveal: (line: number) => void }) {
   return (
     <ul class={`problems ${name}`} aria-label={name}>
-      {problems.map(({ line, message }, index) => (
+      {problems.slice(0, MOST_PROBLEMS).map(({ line, message }, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: equal problems may repeat, and have no state
         <li key={index}>
           {line === null ? (
@@ -24,6 +27,7 @@ function List({ problems, name, reveal }: { problems: Problem[]; name: string; r
           )}
         </li>
       ))}
+      {problems.length > MOST_PROBLEMS && <li>{`and ${problems.length - MOST_PROBLEMS} more`}</li>}
     </ul>
   );
 }
