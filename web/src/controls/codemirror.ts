@@ -130,7 +130,7 @@ export function difference(before: string, after: string): { from: number; to: n
 /**
  * Puts an editor into an element.
  * @param label - What it is, for screen readers.
- * @param typed - Hears of each text that the user makes.
+ * @param typed - Called with each text that the user makes.
  */
 export function edit(parent: HTMLElement, label: string, typed: (text: string) => void): Editor {
   const begin = (text: string, locked: boolean): EditorState =>

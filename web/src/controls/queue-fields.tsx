@@ -86,7 +86,7 @@ interface Props {
   queue: Resolved;
   /** Rate of the link, b/s, for the buffer in time; null if it has no single one. */
   rate: number | null;
-  /** Hears of each change before it is made. */
+  /** Called before each change. */
   touch: () => void;
 }
 

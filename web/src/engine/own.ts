@@ -23,9 +23,11 @@ const PATH = [
 ]
   .join(" ")
   .split(" ");
-const ACK = "acked delivered rtt_s one_way_delay_s delivery_rate app_limited marked newly_lost".split(" ");
-const CONGESTION = "kind repeated lost".split(" ");
-const SWITCHES = new Set(["cwnd_limited", "app_limited", "repeated"]);
+/** Values of the hook's first argument, by what it is of. */
+export const ACK = "acked delivered rtt_s one_way_delay_s delivery_rate app_limited marked newly_lost".split(" ");
+export const CONGESTION = "kind repeated lost".split(" ");
+/** Values that are true or false. */
+export const SWITCHES = new Set(["cwnd_limited", "app_limited", "repeated"]);
 
 /** The window that a hook may change. */
 class Window {
@@ -124,7 +126,7 @@ export class Controls {
     private readonly sources: Map<string, string>,
     private readonly layout: Layout,
     private readonly keep: boolean,
-    /** Hears of each call before it is made; for finding a hook that does not return. */
+    /** Called before each call of a hook, to find one that does not return. */
     private readonly before: ((control: string, hook: string, now: number, count: number) => void) | null,
   ) {
     this.at = new Map(layout.values.map((name, index) => [name, index]));

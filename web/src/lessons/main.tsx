@@ -30,7 +30,7 @@ function follow(anchor: HTMLAnchorElement): void {
     clearTimeout(timer);
     anchor.href = href;
     timer = setTimeout(async () => {
-      // A text that is too long for a link is told of where links are made.
+      // The page that shares links reports a text that is too long for one.
       const made = await link().catch(() => null);
       if (made && text === latest) anchor.href = made.href;
     }, QUIET_MS);

@@ -1,6 +1,7 @@
 /** Reads the numbers that lessons name from a run. */
 
 import type { RunData, Table } from "../engine/types";
+import { jainsIndex } from "../views/formulas";
 import { fromBits } from "../views/rows";
 import type { Measure, Stretch, TotalsTable } from "./lesson";
 
@@ -108,9 +109,7 @@ class Reader {
   }
 
   jain(names: string[], over?: Stretch): number {
-    const rates = names.map((name) => this.goodput(name, over));
-    const sum = rates.reduce((a, b) => a + b, 0);
-    return (sum * sum) / (rates.length * rates.reduce((a, b) => a + b * b, 0));
+    return jainsIndex(names.map((name) => this.goodput(name, over)));
   }
 }
 

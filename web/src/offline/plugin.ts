@@ -7,7 +7,7 @@ import type { Plugin } from "vite";
 
 const NAME = "service-worker";
 
-/** Beside `index.html`: a service worker has a say only over what is below it. */
+/** Beside `index.html`: a service worker controls only what is below its address. */
 const FILE = `${NAME}.js`;
 
 /** Paths of all files below a directory, with slashes. */

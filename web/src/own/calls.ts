@@ -1,13 +1,10 @@
 /** The calls of a user's controls in a run: what the list and the table show of them. */
 
+import { ACK, CONGESTION, SWITCHES } from "../engine/own";
 import type { Call } from "../engine/types";
 
 /** Values of the window, as `Call.after` has them. */
 export const WINDOW = ["cwnd", "ssthresh", "pacing_rate"] as const;
-
-const ACK = "acked delivered rtt_s one_way_delay_s delivery_rate app_limited marked newly_lost".split(" ");
-const CONGESTION = ["kind", "repeated", "lost"];
-const SWITCHES = new Set(["cwnd_limited", "app_limited", "repeated"]);
 
 /** Words that values index, as the engine's `hooks()` gives them. */
 export interface Words {

@@ -84,7 +84,7 @@ export async function pack(text: string): Promise<string> {
   return `${VERSION}.${crc32(packed)}.${base64url(packed)}`;
 }
 
-/** Whether a fragment claims to be one of these; others, such as those of headings, are none of ours. */
+/** Whether a fragment has the form of a packed text; those of headings do not. */
 export function claims(fragment: string): boolean {
   return /^\d+\./.test(fragment);
 }

@@ -123,10 +123,12 @@ export function read(text: string): Content {
   }
   if (!isRecord(value) || typeof value.a !== "string") throw new LinkFailure("The link holds no scenario.");
   const controls = Array.isArray(value.own) ? value.own.slice(0, MOST_OWN).map(control) : [];
+  // Runs know a control by its name: of several, the last one is meant.
+  const named = new Map(controls.flatMap((one) => (one ? [[one.name, one]] : [])));
   return {
     a: value.a,
     b: typeof value.b === "string" ? value.b : null,
-    own: controls.filter((one) => one !== null),
+    own: [...named.values()],
     view: isRecord(value.view) ? value.view : {},
   };
 }

@@ -74,7 +74,7 @@ function mount(host: HTMLElement, id: string, height: number): () => void {
     }, LATEST_MS);
   };
   const draw = (): void => {
-    // Read first: a plot out of sight still hears of changes.
+    // Read first: the effect of a plot out of sight still depends on them.
     const [figure, span] = [named(id), stretch.value];
     void [hidden.value, theme.value];
     if (!figure) return;

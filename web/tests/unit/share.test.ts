@@ -74,6 +74,8 @@ test("content keeps both texts and the user's controls", () => {
 test("what content should not have is left out, and content without a scenario refused", () => {
   const hostile = { a: "x", b: 3, own: [{ name: "a b", source: "1" }, null, { ...CONTROL, source: 5 }], view: [1] };
   expect(read(JSON.stringify(hostile))).toEqual({ a: "x", b: null, own: [], view: {} });
+  const twice = { a: "x", own: [CONTROL, { ...CONTROL, source: "export default 2" }] };
+  expect(read(JSON.stringify(twice)).own.map(({ source }) => source)).toEqual(["export default 2"]);
   for (const text of ["", "null", "[]", "{}", '{"a": 1}']) expect(() => read(text)).toThrow("holds no scenario");
 });
 
