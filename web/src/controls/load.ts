@@ -3,6 +3,7 @@
 import { batch, signal } from "@preact/signals";
 import type { Engine } from "../engine/engine";
 import type { Preset } from "../model/presets";
+import { forget } from "../model/runner";
 import { edited, engine, texts } from "../model/state";
 
 /** The texts before a scenario was loaded, or B left out; null if there is nothing to bring back. */
@@ -25,6 +26,7 @@ export function load(preset: Preset): void {
   if (!loaded) return;
   batch(() => {
     keep();
+    forget();
     texts.a.value = preset.toml;
     texts.b.value = second(preset, loaded);
     edited.value = "a";

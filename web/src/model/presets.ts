@@ -123,10 +123,10 @@ export const presets: Preset[] = GROUPS.flatMap(([group, names]) => {
 /** The traces that bundled scenarios name, by the names that they use. */
 export async function traces(): Promise<Record<string, Uint8Array>> {
   const all = Object.entries(urls).map(async ([path, url]): Promise<[string, Uint8Array]> => {
+    const name = path.replace(/^.*\/(traces\/.*)$/, "$1");
     const answer = await fetch(url);
-    if (!answer.ok) throw new Error(`${path}: cannot be loaded (${answer.status})`);
-    const bytes = await answer.arrayBuffer();
-    return [path.replace(/^.*\/(traces\/.*)$/, "$1"), new Uint8Array(bytes)];
+    if (!answer.ok) throw new Error(`${name}: cannot be loaded (${answer.status})`);
+    return [name, new Uint8Array(await answer.arrayBuffer())];
   });
   return Object.fromEntries(await Promise.all(all));
 }

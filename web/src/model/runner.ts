@@ -134,6 +134,12 @@ export function allow(arm: Arm): void {
   ask(arm);
 }
 
+/** Forgets what the user allowed: another scenario is shown, and its long runs need a permission of their own. */
+export function forget(): void {
+  allowed.a = free;
+  allowed.b = free;
+}
+
 /** Declines the run that waits in `gates`; the next change of the text asks again. */
 export function decline(arm: Arm): void {
   gates[arm].value = null;

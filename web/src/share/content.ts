@@ -2,6 +2,7 @@
 
 import { batch, type Signal, signal } from "@preact/signals";
 import type { Own, OwnParam } from "../engine/types";
+import { forget } from "../model/runner";
 import { edited, hidden, own, range, texts } from "../model/state";
 import { LinkFailure } from "./codec";
 
@@ -135,6 +136,7 @@ export function read(text: string): Content {
 
 /** Shows content in the page. Its controls wait for the user, but for those that the page runs already. */
 export function show(content: Content): void {
+  forget();
   batch(() => {
     const known = new Set(own.peek().map(({ name, source }) => JSON.stringify([name, source])));
     offered.value = content.own.filter(({ name, source }) => !known.has(JSON.stringify([name, source])));

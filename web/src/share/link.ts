@@ -3,6 +3,7 @@
 import { batch, effect, signal } from "@preact/signals";
 import { second } from "../controls/load";
 import { type Preset, presets } from "../model/presets";
+import { forget } from "../model/runner";
 import { edited, engine, texts } from "../model/state";
 import { claims, LinkFailure, pack, unpack } from "./codec";
 import { present, read, show, written } from "./content";
@@ -47,6 +48,7 @@ export async function open(): Promise<boolean> {
 
 /** Shows a scenario of the list; its second arm follows when the engine, which writes it, is loaded. */
 function take(preset: Preset): void {
+  forget();
   batch(() => {
     texts.a.value = preset.toml;
     texts.b.value = null;

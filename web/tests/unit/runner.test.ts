@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import type { Backend, Parsed, RunData, RunRequest } from "../../src/engine/types";
 import { RunFailure } from "../../src/engine/types";
-import { watch } from "../../src/model/runner";
+import { allow, forget, watch } from "../../src/model/runner";
 import { backend, engine, failures, gates, running, runs, stopped, texts } from "../../src/model/state";
 
 /** An engine that takes every text for a small scenario. */
@@ -15,7 +15,10 @@ const scenario = {
 const parser = {
   parse: (text: string) => {
     if (text === "wrong") return { ok: false, problems: [] };
-    return { ok: true, scenario: text === "large" ? { ...scenario, size: { ...SIZE, flow_rows: 1e9 } } : scenario };
+    return {
+      ok: true,
+      scenario: text.startsWith("large") ? { ...scenario, size: { ...SIZE, flow_rows: 1e9 } } : scenario,
+    };
   },
 };
 
@@ -97,4 +100,22 @@ test("a run that is too large waits for the user", async () => {
   expect(gates.a.value?.bytes).toBeGreaterThan(1e9);
   texts.a.value = "wrong";
   expect(gates.a.value).toBeNull();
+});
+
+test("permission for a long run does not hold for another scenario", async () => {
+  const slow = begun();
+  slow.end(DATA);
+  await settled();
+  texts.a.value = "large";
+  allow("a");
+  slow.end(DATA);
+  await settled();
+  texts.a.value = "large, of the same scenario";
+  expect(gates.a.value).toBeNull();
+  slow.end(DATA);
+  await settled();
+  forget();
+  texts.a.value = "large, of a link";
+  expect(gates.a.value).not.toBeNull();
+  expect(slow.asked).toEqual(["a", "large", "large, of the same scenario"]);
 });
