@@ -62,6 +62,7 @@ export function remove(): void {
   drafts.value = drafts.peek().filter((_, index) => index !== shown.peek());
   shown.value = Math.max(0, shown.peek() - 1);
   own.value = own.peek().filter((one) => one.name !== name);
+  offered.value = offered.peek().filter((one) => one.name !== name);
 }
 
 /** Controls that were given last, so that texts that the user changes afterwards are left alone. */

@@ -1,7 +1,7 @@
 import { deflateRawSync } from "node:zlib";
 import { beforeEach, expect, test } from "vitest";
 import { edited, hidden, own, range, texts } from "../../src/model/state";
-import { draft, drafts } from "../../src/own/drafts";
+import { draft, drafts, remove } from "../../src/own/drafts";
 import { crc32, LinkFailure, pack, unpack } from "../../src/share/codec";
 import { offered, present, read, show, written } from "../../src/share/content";
 import { snippet } from "../../src/share/share-panel";
@@ -94,6 +94,8 @@ test("the text that a notice shows is the one that runs, whatever links came bef
   expect(offered.value.map(({ source }) => source)).toEqual([good.source]);
   expect(drafts.value.filter(({ name }) => name === good.name).map(({ source }) => source)).toEqual([good.source]);
   expect(draft.value.source).toBe(good.source);
+  remove();
+  expect(offered.value).toEqual([]);
 });
 
 test("a link without B edits A, and what it leaves out has its default", () => {
