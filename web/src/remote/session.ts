@@ -5,7 +5,8 @@ import { keep } from "../controls/load";
 import type { Engine } from "../engine/engine";
 import type { Backend } from "../engine/types";
 import * as estimate from "../model/estimate";
-import { edited, texts } from "../model/state";
+import { ask } from "../model/runner";
+import { type Arm, edited, texts } from "../model/state";
 import { Connection, type Socket } from "./connection";
 import { ServerBackend } from "./server-backend";
 
@@ -105,7 +106,7 @@ export async function first(otherwise: string): Promise<string> {
  * Opens results: a run in an arm, both arms of a comparison, or a page.
  * @returns The text of the arm; null if there is none, or the results cannot be read.
  */
-export async function open(entry: Entry, arm: "a" | "b", run = 0): Promise<string | null> {
+export async function open(entry: Entry, arm: Arm, run = 0): Promise<string | null> {
   const backend = session.peek()?.backend;
   if (!backend) return null;
   if (entry.kind !== "run" && entry.kind !== "comparison") {
@@ -117,12 +118,18 @@ export async function open(entry: Entry, arm: "a" | "b", run = 0): Promise<strin
     const both = entry.kind === "comparison";
     const read = await backend.open(entry.name, run, 0);
     const live = both ? await backend.open(entry.name, run, 1) : null;
+    const into = both ? "a" : arm;
+    const unchanged = new Set<Arm>();
+    if (texts[into].peek() === read.toml) unchanged.add(into);
+    if (live && texts.b.peek() === live.toml) unchanged.add("b");
     batch(() => {
       if (texts.a.peek() !== "") keep();
       if (live) texts.b.value = live.toml;
-      edited.value = both ? "a" : arm;
-      texts[edited.peek()].value = read.toml;
+      edited.value = into;
+      texts[into].value = read.toml;
     });
+    // The directory may have other results than when it was opened before, and the same text starts no run.
+    for (const one of unchanged) ask(one);
     const which = read.runs > 1 ? `, run ${run + 1} of ${read.runs}` : "";
     const where = both ? "A is simulated, B is live" : `in ${arm.toUpperCase()}${read.live ? ", a live run" : ""}`;
     tell([`${entry.name}${which}: ${where}`, ...(live ?? read).doubts].join("; "), false);

@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import type { Backend, RunData, RunRequest } from "../../src/engine/types";
+import { engine, backend as runner, texts } from "../../src/model/state";
 import { Connection, type Socket } from "../../src/remote/connection";
 import { decode } from "../../src/remote/frames";
 import { ServerBackend } from "../../src/remote/server-backend";
+import { open, type Session, session } from "../../src/remote/session";
 
 /** A frame as `python/narrows/ui/frames.py` makes it. */
 function frame(id: number, values: number[], more: object = {}): ArrayBuffer {
@@ -181,4 +183,21 @@ test("texts of results that were read are not run, until they change", async () 
   await backend.run(read, () => {});
   expect(backend.step.value).toBe(3);
   expect(backend.has({ ...read, toml: "recorded " })).toBe(false);
+});
+
+test("results that are opened again are read again, though their text is the same", async () => {
+  const asked: string[] = [];
+  const recorded = { toml: "# results/x", runs: 1, live: false, doubts: [], label: "" };
+  engine.value = { parse: () => ({ ok: true, scenario: {} }) } as never;
+  const run = ({ toml }: RunRequest): Promise<RunData> => {
+    asked.push(toml);
+    return new Promise(() => {});
+  };
+  runner.value = { has: () => true, run } as never;
+  session.value = { backend: { open: () => Promise.resolve(recorded) } } as unknown as Session;
+  const entry = { name: "results/x", kind: "run", page: false, number: 0 } as const;
+  await open(entry, "a");
+  expect([texts.a.value, asked]).toEqual([recorded.toml, []]);
+  await open(entry, "a");
+  expect(asked).toEqual([recorded.toml]);
 });
