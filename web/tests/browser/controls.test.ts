@@ -222,8 +222,10 @@ describe.skipIf(!chromiumPath)("controls in Chromium (Debian package chromium)",
     await page.goto(inject("address"));
     await page.getByText("this browser has no WebAssembly").waitFor();
     const file = await context.newPage();
-    await file.goto(`file://${join(import.meta.dirname, "../../index.html")}`);
-    await file.getByText("This page does not work from a file").waitFor();
+    for (const name of ["index.html", "lessons/aimd/index.html"]) {
+      await file.goto(`file://${join(inject("directory"), name)}`);
+      await file.getByText("This page does not work from a file").waitFor();
+    }
   });
 
   test.each(["light", "dark"] as const)("axe finds nothing serious, %s", async (colorScheme) => {
