@@ -220,12 +220,15 @@ def test_messages_that_are_wrong_are_answered_and_the_connection_stays(start: Ca
     with open_socket(start()) as connection:
         for message, told in (
             ({"kind": "fly"}, "kind: is 'fly'; allowed: stop, run"),
+            ({"kind": []}, "kind: is []; allowed: stop, run"),
             ({"kind": "run", "path": "x"}, "toml: is None"),
             ({"kind": "run", "toml": "", "path": "x", "number": -1}, "number is -1; allowed: 0 to"),
             ({"kind": "run", "toml": "", "path": "x", "number": "1"}, "number: is '1'"),
             ({"kind": "run", "toml": dumbbell(), "path": "x", "own": [{}]}, "own: a control written on the page"),
             ({"kind": "run", "toml": 'links = [{rate = {trace = "/etc/passwd"}}]', "path": "x"}, "is no file of this"),
             ({"kind": "open", "name": "/etc"}, "/etc: is not in the list of results"),
+            ({"kind": "open", "name": "\udcff"}, "\udcff: is not in the list of results"),
+            ({"kind": "open", "name": "x", "arm": "y"}, "arm: is 'y'; allowed: 0 to 1"),
             ({"kind": "save", "directory": "absent/x", "toml": "y"}, "this is not TOML"),
             ({"kind": "save", "directory": " ", "toml": "y"}, "directory: is empty"),
         ):
@@ -233,7 +236,7 @@ def test_messages_that_are_wrong_are_answered_and_the_connection_stays(start: Ca
             failed = answer(connection)
             assert failed["kind"] == "failed"
             assert told in failed["message"]
-        for broken in ("", "[]", "{", "[" * 100_000):
+        for broken in ("", "[]", "{", "[" * 100_000, b"{}"):
             connection.send(broken)
             assert json.loads(connection.recv(timeout=PATIENCE_S))["kind"] == "failed"
         ask(connection, kind="digest")
@@ -320,7 +323,8 @@ def test_the_files_of_a_scenario_go_to_the_page_and_are_found_by_runs(
     server = start(str(folder / "mine.toml"))
     told = json.loads(get(server, "session.json")[1])["opened"]
     assert told == {"kind": "scenario", "name": "mine.toml", "toml": text, "files": ["own.trace"]}
-    assert get(server, "files/0")[1] == b"1\n2\n5\n"
+    _, content, headers = get(server, "files/0")
+    assert (content, headers["content-type"]) == (b"1\n2\n5\n", "application/octet-stream")
     assert get(server, "files/1")[0] == 404
     with open_socket(server) as connection:
         ask(connection, kind="run", toml=text, path="scenario.toml", number=0)
@@ -330,9 +334,39 @@ def test_the_files_of_a_scenario_go_to_the_page_and_are_found_by_runs(
         assert answer(connection)[0]["kind"] == "done"
 
 
-def test_files_of_neither_folder_are_refused() -> None:
+@pytest.mark.parametrize(
+    "rate",
+    [
+        '{ trace = "other.trace" }',
+        pytest.param('{\n trace = "other.trace",\n }', id="TOML 1.1"),
+        pytest.param("{\n 'trace' = 'other.trace',\n }", id="TOML 1.1, quoted"),
+    ],
+)
+def test_files_of_neither_folder_are_refused(rate: str) -> None:
     with pytest.raises(InputError, match=r"other\.trace: is no file of this page; allowed: traces/cellular\.trace"):
-        Files().directory('links = [{ rate = { trace = "other.trace" } }]')
+        Files().directory(f"links = [{{ rate = {rate} }}]")
+
+
+def test_a_file_cannot_be_named_by_escapes_that_only_the_engine_reads() -> None:
+    for line in (r'"tr\u0061ce" = "other.trace"', r'trace = "\u006fther.trace"', 'trace = """other.trace"""'):
+        with pytest.raises(InputError, match="is no file of this page"):
+            Files().directory(f"links = [{{ rate = {{\n {line},\n }} }}]")
+
+
+def test_a_fault_in_a_file_is_not_ascribed_to_the_text(start: Callable[..., serve.Server], tmp_path: Path) -> None:
+    text = nw.Scenario.load("cellular").text.replace("traces/cellular.trace", "own.trace")
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "own.trace").write_text("1\n2\n5\n", encoding="utf-8")
+    server = start(str(tmp_path / "mine.toml"))
+    (tmp_path / "own.trace").write_text("1\nx\n", encoding="utf-8")
+    with pytest.raises(nw.ScenarioError) as refused:
+        Scenario.from_file(tmp_path / "mine.toml")
+    with open_socket(server) as connection:
+        for path in ("scenario.toml", "../elsewhere/scenario.toml", ""):
+            ask(connection, kind="run", toml=text, path=path, number=0)
+            (problem,) = answer(connection)["problems"]
+            assert (problem["path"], problem["line"]) == (str(tmp_path / "own.trace"), 2)
+            assert problem["message"] == refused.value.problems[0].message
 
 
 def test_results_are_listed_and_read(start: Callable[..., serve.Server], tmp_path: Path) -> None:
@@ -359,6 +393,24 @@ def test_results_are_listed_and_read(start: Callable[..., serve.Server], tmp_pat
     assert comment.startswith("# Recorded results: results/two, run 2 of 2.")
     assert Scenario.from_text(rest).to_toml() == batch.runs[1].scenario.to_toml()
     compare_with_engine(batch.runs[1], header, tables)
+
+
+def test_results_whose_names_are_not_utf_8_are_listed_and_shown(
+    start: Callable[..., serve.Server], tmp_path: Path
+) -> None:
+    name = "caf\udce9"  # Latin-1, as Python represents it
+    try:
+        (tmp_path / name).mkdir()
+    except OSError:
+        pytest.skip("this file system has names in UTF-8 alone")
+    (tmp_path / name / "report.html").write_text("<p>a page", encoding="utf-8")
+    server = start()
+    (listed,) = json.loads(get(server, "results.json")[1])["results"]
+    assert (listed["name"], listed["kind"]) == (name, "page")
+    assert get(server, f"result/{listed['number']}/report.html")[1] == b"<p>a page"
+    with open_socket(server) as connection:
+        ask(connection, kind="open", name=name)
+        assert "holds a page, which its page shows" in answer(connection)["message"]
 
 
 def compare_with_engine(run: Run, header: dict[str, Any], tables: dict[str, dict[str, Any]]) -> None:

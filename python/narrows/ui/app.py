@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.applications import Starlette
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 
 from narrows import _core
@@ -136,18 +137,21 @@ class Laboratory:
         shown, results = self._found.to_dict(), self._found.results
         if shown is not None and results is not None:
             shown["number"] = self._listing.number(results.name)
-        return JSONResponse(told | {"opened": shown}, headers=_COMMON)
+        return _json(told | {"opened": shown})
 
     def _results(self, _request: Request) -> Response:
         entries, complete = self._listing.walk()
         rows = [one.to_dict() | {"number": self._listing.number(one.name)} for one in entries]
-        return JSONResponse({"results": rows, "complete": complete}, headers=_COMMON)
+        return _json({"results": rows, "complete": complete})
 
     def _file(self, request: Request) -> Response:
         number, names = request.path_params["number"], self._found.files.names
         if number >= len(names):
             return _missing()
-        return _sent(self._found.files.path(names[number]), _COMMON)
+        # As bytes: a scenario may name a file of any kind, and a document would have the rights of the page.
+        return FileResponse(
+            self._found.files.path(names[number]), media_type="application/octet-stream", headers=_COMMON
+        )
 
     def _result(self, request: Request) -> Response:
         """Send a file of a directory of results: as of another origin, so that its scripts reach nothing here."""
@@ -193,6 +197,11 @@ def _inside(directory: Path, name: str) -> Path | None:
         return path if path.is_file() and path.is_relative_to(top) else None
     except (OSError, ValueError):
         return None
+
+
+def _json(content: dict[str, Any]) -> Response:
+    """Send JSON in ASCII: names of files need not be UTF-8."""
+    return Response(json.dumps(content), media_type="application/json", headers=_COMMON)
 
 
 def _sent(path: Path, headers: dict[str, str]) -> Response:

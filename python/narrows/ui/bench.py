@@ -102,7 +102,7 @@ class Bench:
         ------
         InputError, ScenarioError, narrows._core.Stopped
         """
-        arm = in_range("arm", int(asked.get("arm", 0)), 0, 1)
+        arm = _number(asked, "arm", 1)
         found = self._listing.get(_text(asked, "name"))
         made, told = opened.read(found, arm, _number(asked), gauge.check)
         self._read[told["toml"]] = found.name
@@ -170,13 +170,14 @@ class Bench:
         return finished
 
     def _scenario(self, text: str, path: str) -> Scenario:
-        """Parse a text of the page, whose problems name the path that the page gave."""
-        directory = self._found.files.directory(text)
-        where = str(directory / path) if directory != Path() else path
+        """Parse a text of the page, whose problems name the path that the page gave, or a file of the scenario."""
+        # The page's path names the text, and no folder.
+        where = str(self._found.files.directory(text) / (Path(path).name or "scenario.toml"))
         try:
             return Scenario.from_text(text, where)
         except ScenarioError as error:
-            raise ScenarioError(replace(one, path=path) for one in error.problems) from None
+            told = (replace(one, path=path) if one.path == where else one for one in error.problems)
+            raise ScenarioError(told) from None
 
     def _keep(self, key: tuple[str, int], finished: Finished) -> None:
         self._finished.pop(key, None)
@@ -198,9 +199,9 @@ def _text(asked: dict[str, Any], key: str) -> str:
     return value
 
 
-def _number(asked: dict[str, Any]) -> int:
-    value = asked.get("number", 0)
+def _number(asked: dict[str, Any], key: str = "number", most: int = _MOST_NUMBER) -> int:
+    value = asked.get(key, 0)
     if not isinstance(value, int) or isinstance(value, bool):
-        message = f"number: is {value!r}; allowed: the number of a run, from 0"
+        message = f"{key}: is {value!r}; allowed: 0 to {most}"
         raise InputError(message)
-    return in_range("number", value, 0, _MOST_NUMBER)
+    return in_range(key, value, 0, most)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +12,11 @@ from narrows.base.errors import InputError
 
 _KEYS: Final = ("trace", "file")
 """Keys of scenario files whose values are names of files."""
+
+_WRITTEN: Final = re.compile(
+    rf"(?:{'|'.join(_KEYS)})[\"']?[ \t]*=[ \t]*(?:\"([^\"\n]*)\"|'([^'\n]*)')|(\"[^\"\n]*\\[^\"\n]*\")[ \t]*="
+)
+"""A key of `_KEYS` with its value, or a quoted key with an escape, which may be one of them."""
 
 
 def named(text: str) -> list[str]:
@@ -23,7 +29,8 @@ def named(text: str) -> list[str]:
     Returns
     -------
     list of str
-        As written; empty if the text is not TOML.
+        As written. Python reads TOML 1.0 and the engine 1.1: of a text that Python refuses, everything that may be the
+        name of a file.
 
     Examples
     --------
@@ -33,7 +40,7 @@ def named(text: str) -> list[str]:
     try:
         return list(dict.fromkeys(_walked(tomllib.loads(text))))
     except (tomllib.TOMLDecodeError, RecursionError):
-        return []
+        return list(dict.fromkeys(next(filter(None, found), "") for found in _WRITTEN.findall(text)))
 
 
 def _walked(value: Any) -> list[str]:

@@ -7,7 +7,7 @@ binary message, a frame:
 bytes   content
 ======  ========================================================================
 4       length of the header in bytes, unsigned, little-endian
-header  JSON in UTF-8, padded with blanks so that the columns begin at a multiple of 8
+header  JSON in ASCII, padded with blanks so that the columns begin at a multiple of 8
 rest    columns as little-endian float64, one after the other, in the header's order of tables and columns
 ======  ========================================================================
 
@@ -60,7 +60,7 @@ def pack(header: dict[str, Any], columns: Iterable[Column]) -> bytes:
     -------
     bytes
     """
-    text = json.dumps(header, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
     text += b" " * (-(_LENGTH.size + len(text)) % _ALIGNMENT)
     return b"".join([_LENGTH.pack(len(text)), text, *(column.astype("<f8", copy=False).data for column in columns)])
 

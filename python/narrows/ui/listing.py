@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -87,6 +88,8 @@ class Listing:
         self.top = top
         self._known: dict[str, Entry] = {}
         self._numbers: list[str] = []
+        # Requests are answered by several threads.
+        self._lock = threading.Lock()
 
     def add(self, found: Entry) -> None:
         """Add results.
@@ -95,9 +98,10 @@ class Listing:
         ----------
         found : Entry
         """
-        if found.name not in self._known:
-            self._numbers.append(found.name)
-        self._known[found.name] = found
+        with self._lock:
+            if found.name not in self._known:
+                self._numbers.append(found.name)
+            self._known[found.name] = found
 
     def walk(self) -> tuple[list[Entry], bool]:
         """Look for results.
@@ -109,7 +113,9 @@ class Listing:
         complete : bool
             Whether the walk reached everything within its depth.
         """
-        named = [one for one in self._known.values() if not _is_below(one, self.top)]
+        with self._lock:
+            known = list(self._known.values())
+        named = [one for one in known if not _is_below(one, self.top)]
         found: list[Entry] = []
         read = 0
         whole: set[Path] = set()

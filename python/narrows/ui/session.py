@@ -53,8 +53,8 @@ class Session:
 
         await self._socket.accept()
         try:
-            while True:
-                await self._hear(await self._socket.receive_text())
+            while (message := await self._socket.receive())["type"] != "websocket.disconnect":
+                await self._hear(message.get("text") or "")
         except WebSocketDisconnect:
             pass
         finally:
@@ -75,7 +75,7 @@ class Session:
             asked, kind = {}, None
         if kind == "stop":
             self.stop()
-        elif kind in self._calls:
+        elif isinstance(kind, str) and kind in self._calls:
             # Digests and saving wait for the run that they are about; a new run or reading takes its place.
             if kind in {"run", "open"}:
                 self.stop()
@@ -154,7 +154,8 @@ class Session:
 
     async def _send(self, message: dict[str, Any]) -> None:
         with _unless_gone():
-            await self._socket.send_text(json.dumps(message, ensure_ascii=False))
+            # Names of files need not be UTF-8: escaped, they are JSON all the same.
+            await self._socket.send_text(json.dumps(message))
 
 
 @contextmanager
