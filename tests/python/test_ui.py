@@ -62,6 +62,7 @@ def page(tmp_path: Path) -> Path:
     (folder / "assets").mkdir(parents=True)
     (folder / "index.html").write_text(PAGE, encoding="utf-8")
     (folder / "assets" / "engine.wasm").write_bytes(b"\0asm")
+    (folder / "assets" / "worker.js").write_text("let b;", encoding="utf-8")
     (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
     return folder
 
@@ -168,6 +169,10 @@ def test_the_page_is_marked_and_nothing_outside_it_is_sent(start: Callable[..., 
     assert headers["referrer-policy"] == "no-referrer"
     status, body, headers = get(server, "assets/engine.wasm")
     assert (status, body, headers["content-type"]) == (200, b"\0asm", "application/wasm")
+    # A worker has the policy of its script, and runs a user's control.
+    _, _, headers = get(server, "assets/worker.js")
+    assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self' blob:")
+    assert "connect-src" not in headers["content-security-policy"], "connections follow default-src"
     for path in ("../secret.txt", "%2e%2e/secret.txt", "assets/../../secret.txt", "assets", "absent.js", "a%00b"):
         assert get(server, path)[0] == 404, path
     told = json.loads(get(server, "session.json")[1])

@@ -38,6 +38,9 @@ _SCRIPT: Final = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.DO
 _TYPES: Final = {".wasm": "application/wasm", ".js": "text/javascript", ".webmanifest": "application/manifest+json"}
 """Types that this machine's list may lack."""
 
+_WORKER: Final = {"Content-Security-Policy": "default-src 'none'; script-src 'self' blob: 'wasm-unsafe-eval'"}
+"""Headers of scripts. A worker has the policy of its own script: a user's control in it then reaches no server."""
+
 _COMMON: Final = {
     "Cache-Control": "no-store",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -173,7 +176,9 @@ class Laboratory:
         path = _inside(self._page, request.path_params["path"] or "index.html")
         if path is None:
             return _missing()
-        return self._marked(request, path) if path.suffix == ".html" else _sent(path, _COMMON)
+        if path.suffix == ".html":
+            return self._marked(request, path)
+        return _sent(path, _COMMON | _WORKER if path.suffix == ".js" else _COMMON)
 
     async def _socket(self, socket: WebSocket) -> None:
         session = Session(socket, Bench(self._found, self._listing))
