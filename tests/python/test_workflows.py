@@ -145,6 +145,13 @@ def test_archives_and_wheels_have_the_page_of_the_laboratory(job: str) -> None:
     assert any(page[1] in entry["path"] for entry in PYPROJECT["tool"]["maturin"]["include"])
 
 
+def test_the_site_is_not_published_without_the_laboratory() -> None:
+    docs = LOADED["docs"]
+    steps = [step.get("run", "") for step in docs["jobs"]["build"]["steps"]]
+    assert any("make docs" in run and "test -s target/site/html/laboratory/index.html" in run for run in steps)
+    assert {"web/**", ".ci/page"} <= set(docs["on"]["pull_request"]["paths"])
+
+
 def test_the_whole_wheel_is_held_to_the_glibc_of_its_tag() -> None:
     steps = [step.get("run", "") for step in LOADED["wheels"]["jobs"]["wheel"]["steps"]]
     (image,) = re.findall(r"manylinux_2_\d+", LOADED["wheels"]["jobs"]["wheel"]["container"])

@@ -118,8 +118,8 @@ def told(interruption: Interrupted, opened: Archive | None, fewer: str = "") -> 
     interruption : Interrupted
     opened : Archive or None
     fewer : str
-        Options with which the same command makes no further run; ``{runs}`` stands for the number of finished ones. By
-        default there are none.
+        Options with which the same command makes no more runs than have finished; ``{runs}`` stands for their number.
+        By default there are none.
 
     Returns
     -------
