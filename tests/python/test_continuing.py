@@ -169,7 +169,10 @@ def test_a_damaged_run_is_made_again(scenario: nw.Scenario, store: kept.Kept, tm
     store.put(run)
     (archive,) = (tmp_path / "r.runs").glob("*.zip")
     whole = archive.read_bytes()
-    for torn in (whole[: len(whole) // 2], b"", b"\0" * len(whole)):
+    method = whole.index(b"PK\x01\x02") + 10  # how the first file is compressed
+    unknown = whole[:method] + b"\x63" + whole[method + 1 :]
+    encrypted = whole[: method - 2] + b"\x01" + whole[method - 1 :]
+    for torn in (whole[: len(whole) // 2], b"", b"\0" * len(whole), unknown, encrypted):
         archive.write_bytes(torn)
         assert store.get(scenario, 0) is None
         assert not archive.exists()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import struct
 import zipfile
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,6 +22,9 @@ _ARCHIVE: Final = re.compile(r"([0-9a-f]{64})\.zip")
 _PARTIAL: Final = re.compile(r"\.[0-9a-f]{64}\.zip\.\d+\.partial")
 
 _CHUNK: Final = 1 << 20
+
+_DAMAGE: Final = (zipfile.BadZipFile, EOFError, RuntimeError, struct.error, zlib.error)
+"""What `zipfile` raises on damaged archives; a RuntimeError if one seems encrypted, or compressed in an unknown way."""
 
 
 class Archive(Store):
@@ -152,7 +157,7 @@ class Archive(Store):
                 for name in archive.namelist():
                     with archive.open(name) as source, (folder / Path(name).name).open("wb") as target:
                         shutil.copyfileobj(source, target, _CHUNK)
-        except (zipfile.BadZipFile, EOFError) as error:
+        except _DAMAGE as error:
             message = f"{path}: is damaged: {error}"
             raise ValueError(message) from None
         return True
