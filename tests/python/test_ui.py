@@ -235,7 +235,9 @@ def test_messages_that_are_wrong_are_answered_and_the_connection_stays(start: Ca
             ({"kind": "open", "name": "\udcff"}, "\udcff: is not in the list of results"),
             ({"kind": "open", "name": "x", "arm": "y"}, "arm: is 'y'; allowed: 0 to 1"),
             ({"kind": "save", "directory": "absent/x", "toml": "y"}, "this is not TOML"),
-            ({"kind": "save", "directory": " ", "toml": "y"}, "directory: is empty"),
+            ({"kind": "save", "directory": " ", "toml": "y"}, "directory: is ''; allowed: a new directory"),
+            ({"kind": "save", "directory": "a\0b", "toml": "y"}, "directory: is 'a\\x00b'; allowed"),
+            ({"kind": "save", "directory": "~nobody-of-that-name/x", "toml": "y"}, "no such user"),
         ):
             ask(connection, **message)
             failed = answer(connection)
@@ -492,6 +494,7 @@ def test_a_result_is_saved_as_the_command_line_does_and_nothing_is_overwritten(
     start: Callable[..., serve.Server], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
     text = dumbbell()
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("mine", encoding="utf-8")
@@ -505,6 +508,8 @@ def test_a_result_is_saved_as_the_command_line_does_and_nothing_is_overwritten(
         assert sorted(tmp_path.rglob("*")) == before
         ask(connection, kind="save", toml=text, directory="new")
         assert answer(connection) == {"kind": "answer", "id": 7, "value": "new"}
+        ask(connection, kind="save", toml=text, directory="~/results")
+        assert answer(connection)["value"] == str(tmp_path / "home" / "results")
         other = text.replace("50 packets", "40 packets")
         ask(connection, kind="save", toml=other, directory="browser")
         assert answer(connection)["value"] == "browser"

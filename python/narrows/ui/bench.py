@@ -138,10 +138,7 @@ class Bench:
         ------
         InputError, RunError, narrows._core.Stopped
         """
-        named = _text(asked, "directory").strip()
-        if not named:
-            message = "directory: is empty; allowed: a new directory, an empty one, or one with results of Narrows"
-            raise InputError(message)
+        named = _directory(_text(asked, "directory").strip())
         text, number = _text(asked, "toml"), _number(asked)
         if text in self._read:
             message = f"{self._read[text]}: these results were read from there; allowed: the result of a changed text"
@@ -197,6 +194,21 @@ def _text(asked: dict[str, Any], key: str) -> str:
         message = f"{key}: is {value!r}; allowed: a text"
         raise InputError(message)
     return value
+
+
+def _directory(named: str) -> str:
+    """Return the directory that the user means: on the page no shell replaces ``~``."""
+    allowed = "allowed: a new directory, an empty one, or one with results of Narrows"
+    if not named or "\0" in named:
+        message = f"directory: is {named!r}; {allowed}"
+        raise InputError(message)
+    if not named.startswith("~"):
+        return named
+    try:
+        return str(Path(named).expanduser())
+    except RuntimeError:
+        message = f"directory: is {named!r}, and this machine has no such user; {allowed}"
+        raise InputError(message) from None
 
 
 def _number(asked: dict[str, Any], key: str = "number", most: int = _MOST_NUMBER) -> int:
