@@ -307,6 +307,19 @@ def test_a_new_run_replaces_the_one_under_way(start: Callable[..., serve.Server]
         assert header["data"]["events"] > 0
 
 
+def test_a_save_that_a_run_replaces_says_so_and_writes_nothing(
+    start: Callable[..., serve.Server], tmp_path: Path
+) -> None:
+    long = dumbbell(**{'duration = "12 s"': LONG})
+    with open_socket(start()) as connection:
+        ask(connection, kind="save", toml=long, directory=str(tmp_path / "saved"))
+        ask(connection, kind="run", toml=dumbbell(), path="x", number=0)
+        told = answer(connection)
+        assert (told["message"], told["stopped"]) == ("saving was stopped; nothing was written", True)
+        assert answer(connection)[0]["kind"] == "done"
+    assert [path.name for path in tmp_path.iterdir() if "saved" in path.name] == []
+
+
 def test_two_connections_run_at_the_same_time(start: Callable[..., serve.Server]) -> None:
     server = start()
     with open_socket(server) as first, open_socket(server) as second:

@@ -101,7 +101,9 @@ class Session:
         try:
             made = await aside(lambda: self._call(asked, gauge))
         except _core.Stopped:
-            await self._fail(asked, "the run was stopped", stopped=True)
+            saving = asked["kind"] == "save"
+            message = "saving was stopped; nothing was written" if saving else "the run was stopped"
+            await self._fail(asked, message, stopped=True)
         except ScenarioError as error:
             await self._fail(asked, error.problems[0].message, problems=error.problems)
         except NarrowsError as error:
