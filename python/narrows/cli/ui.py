@@ -10,7 +10,7 @@ from narrows.cli import completion
 from narrows.cli.guard import guarded, hint
 from narrows.cli.options import MaxMemory  # noqa: TC001 - Typer reads the annotations
 
-EXAMPLE = "Example: narrows ui dumbbell-cubic; without a browser here: narrows ui dumbbell-cubic --no-browser"
+EXAMPLE = "Example: narrows ui dumbbell-cubic --no-browser"
 
 
 @guarded
