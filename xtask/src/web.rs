@@ -87,7 +87,7 @@ fn run(mut command: Command, remedy: &str) -> Result<(), String> {
 
 /// SHA-256 over the names and contents of all sources of the engine, without those of tests.
 fn sources(root: &Path) -> Result<String, String> {
-    let mut files = vec![root.join("Cargo.lock")];
+    let mut files = vec![root.join("Cargo.toml"), root.join("Cargo.lock")];
     for name in CRATES {
         let directory = root.join("crates").join(name);
         files.push(directory.join("Cargo.toml"));

@@ -1,4 +1,5 @@
-//! The engine as a WebAssembly module: conversion only. `web/src/engine` declares its contents for TypeScript.
+//! The engine as a WebAssembly module: conversion, changes of a scenario's text, and a log of packets. `web/src/engine`
+//! declares its contents for TypeScript.
 //!
 //! A run is one call that returns when the run has ended. The page makes it in a Web Worker, hears of its progress
 //! through `narrowsHost.progress`, and stops it by ending the worker.

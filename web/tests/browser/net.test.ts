@@ -170,10 +170,9 @@ describe.skipIf(!chromiumPath)("the animated network in Chromium (Debian package
 
   test("says why there is nothing to show", async () => {
     const { page } = await shown({}, "#scenario=standard");
-    const editor = page.locator(".cm-content");
-    await editor.click();
-    await page.keyboard.press("Control+Home");
-    await page.keyboard.type("wrong = 1\n");
+    await page.locator(".cm-content").focus();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.insertText("wrong = 1\n");
     await page.getByRole("button", { name: "Hide packets" }).click();
     await page.getByRole("button", { name: "Show packets" }).click();
     await page.getByText("The scenario has problems.").waitFor();
