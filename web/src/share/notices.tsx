@@ -7,6 +7,12 @@ import { laboratory, trouble } from "./link";
 /** Whether the page is embedded in another one: `?embed=1` hides the controls. */
 export const embedded = typeof location !== "undefined" && new URLSearchParams(location.search).get("embed") === "1";
 
+/**
+ * Whether the page is in a frame. The page around a frame can lay anything over it and so steer a click, so what needs
+ * the user's trust is left to the page outside of frames.
+ */
+const framed = typeof window !== "undefined" && window.top !== window.self;
+
 /** A link to the whole laboratory with what an embedded page shows. */
 export function OpenWhole() {
   return (
@@ -45,7 +51,9 @@ export function Notices() {
           <p>
             {"The link brings a congestion control as JavaScript: "}
             <strong>{offered.value.map(({ name }) => name).join(", ")}</strong>
-            {". It has not been run. Read it, and run it only if you trust it."}
+            {". It has not been run. "}
+            {framed ? "It can be read here, and run outside of a frame: " : "Read it, and run it only if you trust it."}
+            {framed && <OpenWhole />}
           </p>
           {offered.value.map(({ name, source }) => (
             <details key={name}>
@@ -55,9 +63,11 @@ export function Notices() {
             </details>
           ))}
           {fault.value && <p>{fault.value.message}</p>}
-          <button type="button" disabled={reading.value} onClick={() => void use()}>
-            Run this code
-          </button>
+          {!framed && (
+            <button type="button" disabled={reading.value} onClick={() => void use()}>
+              Run this code
+            </button>
+          )}
           <button
             type="button"
             onClick={() => {

@@ -207,6 +207,17 @@ describe.skipIf(!chromiumPath)("controls in Chromium (Debian package chromium)",
     await notice.getByText("it ran").nth(1).waitFor();
   });
 
+  test("a frame runs no code of a link", async () => {
+    const own = [{ name: "mine", title: "", params: [], source: "export default class {}" }];
+    const fragment = await pack(JSON.stringify({ a: FIRST, own }));
+    const page = await browser.newPage();
+    await page.setContent(`<iframe src="${inject("address")}#${fragment}" width="900" height="700"></iframe>`);
+    const notice = page.frameLocator("iframe").locator(".notice");
+    await notice.getByText("run outside of a frame").waitFor();
+    expect(await notice.getByRole("button", { name: "Run this code" }).count()).toBe(0);
+    expect(await notice.getByRole("link", { name: "Open in the laboratory" }).count()).toBe(1);
+  });
+
   test("an embedded page has no controls, and leads to the whole one", async () => {
     const { page, errors } = await opened(browser, `?embed=1#${await pack(JSON.stringify({ a: FIRST }))}`);
     await page.waitForFunction(() => document.querySelector(".run-bar .numbers")?.textContent?.includes("packets"));
