@@ -11,6 +11,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+import hypothesis
 import pytest
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 NONE = 2**64 - 1
 
 T = TypeVar("T")
+
+# How long an example takes depends on what else the machine does.
+hypothesis.settings.register_profile("narrows", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("narrows")
 
 
 class Trusted(Protocol):
