@@ -321,7 +321,13 @@ fn a_script_that_is_stopped_ends_at_once_and_leaves_nothing() {
         assert_eq!(verdict, Verdict::Stopped { line }, "{script}");
         assert!(after < std::time::Duration::from_millis(900), "{after:?}: {script}");
         assert_eq!(sleepers(), 0, "{script}");
-        assert!(threads() <= before + 1, "{} threads before, {} after: {script}", before, threads());
+        // Tests beside this one have threads too, and end within seconds.
+        let begun = std::time::Instant::now();
+        while threads() > before + 1 {
+            let late = begun.elapsed() > std::time::Duration::from_secs(20);
+            assert!(!late, "{before} threads before, {} after: {script}", threads());
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
     }
 }
 
