@@ -104,9 +104,10 @@ def test_live_tests_begin_when_all_else_has_ended(ci: Callable[..., Run]) -> Non
 
 
 def test_checks_of_python_run_beside_those_of_rust(ci: Callable[..., Run]) -> None:
-    code, shown, calls = ci(lasts={"cargo clippy": "after:pytest"})
+    code, shown, calls = ci(lasts={"cargo clippy": "after:stubtest"})
     assert code == 0, shown
-    assert place(calls, "begins: pytest --live without") < place(calls, "ends: cargo clippy")
+    assert place(calls, "begins: stubtest") < place(calls, "ends: cargo clippy")
+    assert place(calls, "ends: cargo test") < place(calls, "begins: pytest --live without"), "tests come alone"
     assert shown.index("== House rules") < shown.index("== Python format"), "their outputs do not mix"
 
 
