@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
-_DAMAGE: Final = (
+DAMAGE: Final = (
     OSError,
     LookupError,
     TypeError,
@@ -47,7 +47,7 @@ def refusing_damage(directory: str | PathLike[str]) -> Iterator[None]:
         yield
     except NarrowsError:
         raise
-    except _DAMAGE as error:
+    except DAMAGE as error:
         message = f"{directory}: is damaged: {error!r}"
         raise InputError(message) from None
 

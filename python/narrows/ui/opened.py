@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from narrows.base import inputs
 from narrows.base.errors import InputError, NarrowsError
 from narrows.model.scenario import Scenario
 from narrows.outcome import Batch
 from narrows.store import results
+from narrows.store.saved import DAMAGE
 from narrows.studies.comparison import directory as comparisons
 from narrows.ui import stored
 from narrows.ui.files import Files
@@ -21,12 +22,6 @@ if TYPE_CHECKING:
 
     from narrows.outcome import Run
     from narrows.ui.data import Data
-
-_DAMAGES: Final = (
-    *(ArithmeticError, AttributeError, LookupError, NotImplementedError, OSError),
-    *(RecursionError, TypeError, ValueError),
-)
-"""Errors that damaged results can cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +132,7 @@ def read(
         data = stored.of_run(run, check)
     except NarrowsError:
         raise
-    except _DAMAGES as error:
+    except DAMAGE as error:
         message = f"{found.name}: is damaged: {error!r}"
         raise InputError(message) from None
     return data, {
