@@ -1,9 +1,12 @@
 //! Applications, which offer data to flows: state machines without clock or connection.
 
+mod control;
+
 use crate::act::Act;
 use crate::exchange::{Client, Exchange};
 use crate::page::PageLoad;
 use crate::video::{Playback, Player};
+use control::Control;
 use narrows_rng::Stream;
 use narrows_scenario::{Distribution, Pauses, Traffic};
 use narrows_units::{Bytes, Duration, Instant, Rate, Serialiser};
@@ -19,6 +22,8 @@ pub struct Source {
     exchange: Option<Box<Exchange>>,
     /// Only for flows of datagrams.
     datagram: Datagram,
+    /// Only for applications that steps may pause.
+    control: Option<Box<Control>>,
 }
 
 /// The sizes of a UDP flow's datagrams; zero for other flows.
@@ -72,11 +77,18 @@ impl Source {
                 exchange = Some(Box::new(Exchange::new(Client::Page(page, connection), of.request)));
             }
         }
-        Self { traffic, timing, exchange, datagram }
+        Self { traffic, timing, exchange, datagram, control: None }
     }
 
     /// Wakes the application; returns what it does and when it wants to be woken again.
     pub fn wake(&mut self, now: Instant) -> (Act, Instant) {
+        let mut offers = false;
+        if let Some(control) = &mut self.control {
+            if let Some(instead) = control.wake(now) {
+                return instead;
+            }
+            offers = control.take_offer();
+        }
         if let Some(exchange) = &mut self.exchange {
             return exchange.wake(now);
         }
@@ -91,7 +103,8 @@ impl Source {
                 timing.frame(now, (*rate, *frame_rate), self.datagram.payload)
             }
             (Traffic::OnOff { rate, on, off, distribution }, Some(timing)) => {
-                timing.on_off(now, *rate, (*on, *off), *distribution)
+                let (act, next) = timing.on_off(now, *rate, (*on, *off), *distribution);
+                if offers && timing.on && act == Act::Nothing { (Act::Write(Bytes::MAX), next) } else { (act, next) }
             }
             // Unreachable: `new` creates timing and exchanges for all kinds that need them.
             (_, _) => (Act::Nothing, Instant::NEVER),

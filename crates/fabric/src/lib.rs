@@ -45,7 +45,7 @@ pub use flow::{SlowReader, flow_sources, flow_start};
 pub use flow_id::{MAX_FLOWS, flow_of, ports};
 pub use ideal::Paths;
 pub use impair::{Impair, ImpairMeter};
-pub use link::{LinkDirection, LinkMeter, LinkWatch};
+pub use link::{Chosen, Counted, Intervention, LinkDirection, LinkMeter, LinkWatch, Selection};
 pub use loss::LossModel;
 pub use meter::FlowMeter;
 pub use node::{Exit, Node, Nodes};

@@ -6,11 +6,16 @@
 //! one instant, the timer of the queue discipline comes first, then a departure, then an arrival. Timers that are due
 //! fire in the order of times among the departures, each at its exact time, however late the link is looked at.
 
+mod intervene;
+
+pub use intervene::{Chosen, Counted, Intervention, Selection};
+
 use crate::delivery::Delivery;
 use crate::impair::{Impair, ImpairMeter};
 use crate::loss::LossModel;
 use crate::subqueues::Subqueues;
 use crate::timer::QueueTimer;
+use intervene::Interventions;
 use narrows_queue::{Dequeued, DropReason, Dropped, Enqueued, NO_SUBQUEUE, Queue, QueueView};
 use narrows_samples::Histogram;
 use narrows_scenario::{Change, OutageQueue, Trace};
@@ -156,6 +161,8 @@ pub struct LinkDirection {
     changes: VecDeque<Change>,
     /// Impairments, if the link has any; they then hold the packets on the wire instead of `wire`.
     impair: Option<Box<Impair>>,
+    /// What the steps of a timeline do, if they may touch the link.
+    interventions: Option<Box<Interventions>>,
     dropped: Vec<Dropped>,
     meter: LinkMeter,
 }
@@ -191,6 +198,7 @@ impl LinkDirection {
             ahead: false,
             changes: changes.into(),
             impair: None,
+            interventions: None,
             dropped: Vec::new(),
         }
     }
@@ -249,6 +257,16 @@ impl LinkDirection {
         {
             return self.refuse(*packet, DropReason::Forced, now, watch);
         }
+        if self.interventions.is_some() {
+            let Some(packet) = self.pass_interventions(packet, now, watch) else { return };
+            return self.accept(&packet, now, watch);
+        }
+        self.accept(packet, now, watch);
+    }
+
+    /// Sends a packet at once, or queues it up.
+    #[inline]
+    fn accept(&mut self, packet: &Packet, now: Instant, watch: &mut impl LinkWatch) {
         self.meter.arrived_packets += 1;
         if self.free_at <= now {
             if let Some(delivery) = &mut self.delivery {
@@ -427,10 +445,11 @@ impl LinkDirection {
             None => self.wire.push_back(OnWire { arrival, packet: *packet }),
             Some(impair) => {
                 let twice = impair.duplicates();
-                impair.send(*packet, self.sent_at, arrival);
+                let late = self.interventions.as_mut().map_or(Duration::ZERO, |of| of.delays(packet, start));
+                impair.send(*packet, self.sent_at, arrival, late);
                 if twice && let Some(copy) = watch.duplicated(packet) {
                     self.meter.impaired.duplicated += 1;
-                    impair.send(copy, self.sent_at, arrival);
+                    impair.send(copy, self.sent_at, arrival, Duration::ZERO);
                 }
             }
         }
@@ -500,15 +519,25 @@ impl LinkDirection {
                 self.drain(change.at - Duration::from_nanos(1), watch);
             }
             if let Some(rate) = change.rate {
-                self.close_capacity(now);
-                self.rate = rate;
-                self.queue.set_rate(rate);
-                self.timer.read_after_change(&*self.queue, now);
+                self.set_rate(rate, now);
             }
             self.delay = change.delay.unwrap_or(self.delay);
         }
         self.begin_outages(now, watch);
         self.drain(now, watch);
+    }
+
+    /// Sends at this rate from now on; the packet in transmission keeps its old rate.
+    fn set_rate(&mut self, rate: Rate, now: Instant) {
+        self.close_capacity(now);
+        self.rate = rate;
+        self.queue.set_rate(rate);
+        self.timer.read_after_change(&*self.queue, now);
+    }
+
+    /// The rate and the propagation delay in force.
+    pub const fn rate_and_delay(&self) -> (Rate, Duration) {
+        (self.rate, self.delay)
     }
 
     /// Begins the outages that are due; the packet in transmission is still sent.

@@ -17,6 +17,11 @@ impl LossModel {
         Self { kind, bad: false, stream }
     }
 
+    /// Loses packets as this says from now on; Gilbert-Elliott starts in its good state.
+    pub fn set(&mut self, kind: Loss) {
+        (self.kind, self.bad) = (kind, false);
+    }
+
     /// Whether the next packet is lost.
     ///
     /// Uniform: each packet with the same probability. Gilbert-Elliott (Gilbert 1960, Elliott 1963): the packet is lost

@@ -54,7 +54,7 @@ pub use fq_codel::{FqCodel, FqCodelConfig};
 pub use fq_pie::{FqPie, FqPieConfig};
 pub use narrows_settings::queue::Limit;
 pub use pie::{Pie, PieConfig, PieProfile};
-pub use policer::{Exceed, Policer, PolicerConfig};
+pub use policer::{Exceed, Meter, Policer, PolicerConfig};
 pub use prio::{Prio, PrioConfig, PrioMap};
 pub use red::{Red, RedConfig, red};
 pub use registry::{BuildError, Disciplines, Row, Setup};

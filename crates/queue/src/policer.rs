@@ -131,11 +131,34 @@ pub struct PolicerConfig {
     pub exceed: Exceed,
 }
 
+/// The meter of a policer: RFC 2697's in colour-blind mode, with EBS = 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Meter(TokenBucket);
+
+impl Meter {
+    /// A meter with a full bucket of `burst` bytes (CBS, up to 10^9), which `rate` (CIR, over IP packets) fills.
+    #[must_use]
+    pub const fn new(rate: Rate, burst: Bytes) -> Self {
+        Self(TokenBucket::new(rate, burst))
+    }
+
+    /// Whether a packet of `size` IP bytes conforms at `now`, which takes its tokens.
+    #[inline]
+    pub fn conforms(&mut self, size: Bytes, now: Instant) -> bool {
+        self.0.fill(now);
+        let covered = self.0.wait(size).is_zero();
+        if covered {
+            self.0.take(size);
+        }
+        covered
+    }
+}
+
 /// A policer and the queue behind it; see the head of this file.
 #[derive(Debug)]
 pub struct Policer {
     fifo: Fifo<DropTail>,
-    bucket: TokenBucket,
+    meter: Meter,
     exceed: Exceed,
 }
 
@@ -144,18 +167,7 @@ impl Policer {
     #[must_use]
     pub fn new(limit: Limit, config: PolicerConfig) -> Self {
         let PolicerConfig { rate, burst, exceed } = config;
-        Self { fifo: Fifo::new(limit, DropTail), bucket: TokenBucket::new(rate, burst), exceed }
-    }
-
-    /// Whether a packet conforms, which takes its tokens.
-    #[inline]
-    fn conforms(&mut self, size: Bytes, now: Instant) -> bool {
-        self.bucket.fill(now);
-        let covered = self.bucket.wait(size).is_zero();
-        if covered {
-            self.bucket.take(size);
-        }
-        covered
+        Self { fifo: Fifo::new(limit, DropTail), meter: Meter::new(rate, burst), exceed }
     }
 }
 
@@ -164,7 +176,7 @@ impl Queue for Policer {
     fn enqueue(&mut self, mut packet: Packet, now: Instant, dropped: &mut Vec<Dropped>) -> Enqueued {
         let size = packet.len();
         let mut marked = false;
-        if !self.conforms(size, now) {
+        if !self.meter.conforms(size, now) {
             let ecn = packet.ip.ecn();
             if self.exceed == Exceed::Drop || !ecn.is_capable() {
                 dropped.push(Dropped { packet, reason: DropReason::Forced, subqueue: 0 });
@@ -193,7 +205,7 @@ impl Queue for Policer {
     }
 
     fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        visit("tokens", self.bucket.bytes());
+        visit("tokens", self.meter.0.bytes());
     }
 }
 

@@ -45,6 +45,14 @@ struct Samples {
     first_sent_at: Instant,
     /// The most recently sent segment that the current ACK delivered.
     newest: Option<Newest>,
+    /// The last sample.
+    last: Option<RateSample>,
+    /// Packet-timed round trips, and the value of `delivered` at which the last one ended; BBR's `round_count` and
+    /// `next_round_delivered`.
+    rounds: u64,
+    round_end: u64,
+    /// Bytes that ACKs reported as marked.
+    marked: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +67,24 @@ impl RateSampler {
     /// A sampler that takes samples, and stamps segments for them.
     pub(crate) fn sampling() -> Self {
         Self { samples: Some(Box::default()), ..Self::default() }
+    }
+
+    /// Whether it takes samples.
+    pub(crate) const fn is_sampling(&self) -> bool {
+        self.samples.is_some()
+    }
+
+    /// The last sample, packet-timed round trips, and bytes that ACKs reported as marked.
+    pub(crate) fn measured(&self) -> (Option<RateSample>, u64, u64) {
+        self.samples.as_ref().map_or((None, 0, 0), |samples| (samples.last, samples.rounds, samples.marked))
+    }
+
+    /// Notes bytes that an ACK reported as marked.
+    #[inline]
+    pub(crate) fn on_marked(&mut self, bytes: u64) {
+        if let Some(samples) = &mut self.samples {
+            samples.marked += bytes;
+        }
     }
 
     /// A sampler in the middle of a connection, for tests.
@@ -139,18 +165,23 @@ impl RateSampler {
         let newest = samples.newest.take()?;
         let stamp = newest.stamp;
         samples.first_sent_at = newest.sent_at;
+        if stamp.delivered >= samples.round_end {
+            samples.rounds += 1;
+            samples.round_end = self.delivered;
+        }
         let interval = newest.sent_at.since(stamp.first_sent_at).max(now.since(stamp.delivered_at));
         if interval.is_zero() || min_rtt.is_some_and(|m| interval < m) {
             return None;
         }
-        Some(RateSample {
+        samples.last = Some(RateSample {
             delivered: Bytes::new(self.delivered - stamp.delivered),
             interval,
             prior_delivered: Bytes::new(stamp.delivered),
             tx_inflight: Bytes::new(u64::from(stamp.tx_inflight)),
             lost: Bytes::new(self.lost - stamp.lost),
             app_limited: newest.app_limited,
-        })
+        });
+        samples.last
     }
 }
 

@@ -14,7 +14,8 @@ type Numbered = (u64, Packet);
 pub(super) struct Bursts {
     packets: u64,
     time: Duration,
-    of: Held,
+    /// Which packets are held; `None` for none.
+    of: Option<Held>,
     /// Packets that wait, followed in time by none that is released.
     held: VecDeque<Numbered>,
     /// When the packets that wait are released; [`Instant::NEVER`] if none waits.
@@ -29,12 +30,27 @@ impl Bursts {
     pub(super) fn new(aggregation: &LinkAggregation) -> Self {
         let LinkAggregation { packets, time, of } = *aggregation;
         let (held, released) = (VecDeque::new(), VecDeque::new());
-        Self { packets, time, of, held, deadline: Instant::NEVER, released, released_at: Instant::ZERO }
+        Self { packets, time, of: Some(of), held, deadline: Instant::NEVER, released, released_at: Instant::ZERO }
     }
 
     /// Whether this packet waits for others.
     pub(super) fn holds(&self, packet: &Packet) -> bool {
-        self.of == Held::All || pure_ack(packet).is_some()
+        match self.of {
+            None => false,
+            Some(Held::All) => true,
+            Some(Held::Acks) => pure_ack(packet).is_some(),
+        }
+    }
+
+    /// Collects packets as this says from `now` on, or none; those that wait are released.
+    pub(super) fn set(&mut self, aggregation: Option<LinkAggregation>, now: Instant) {
+        if !self.held.is_empty() {
+            self.release(now);
+        }
+        self.of = aggregation.map(|aggregation| aggregation.of);
+        if let Some(LinkAggregation { packets, time, .. }) = aggregation {
+            (self.packets, self.time) = (packets, time);
+        }
     }
 
     /// Holds a packet that arrives at `at`. The burst is released if it is complete.

@@ -33,7 +33,7 @@ use acks::Acks;
 use burst::Bursts;
 use core::cmp::{Ordering, Reverse};
 use draw::{Correlated, Delays, Gap};
-use narrows_scenario::{Impairments, JitterOrder, Outage, Selected};
+use narrows_scenario::{Impairments, JitterOrder, LinkAggregation, Outage, Selected};
 use narrows_units::{Duration, Instant, Probability};
 use narrows_wire::Packet;
 use std::collections::{BinaryHeap, VecDeque};
@@ -184,10 +184,20 @@ impl Impair {
         self.duplicate.as_mut().is_some_and(|(probability, draws)| draws.strikes(*probability))
     }
 
+    /// Delivers packets in bursts as this says from `now` on, or, with `None`, as they come. Packets that wait are
+    /// released.
+    pub fn aggregate(&mut self, aggregation: Option<LinkAggregation>, now: Instant) {
+        match (&mut self.bursts, aggregation) {
+            (Some(bursts), _) => bursts.set(aggregation, now),
+            (None, Some(aggregation)) => self.bursts = Some(Bursts::new(&aggregation)),
+            (None, None) => {}
+        }
+    }
+
     /// Puts a packet on the wire whose transmission ends at `sent`, and which would arrive at `due` without
-    /// impairments.
-    pub fn send(&mut self, packet: Packet, sent: Instant, due: Instant) {
-        let arrival = self.arrival(sent, due);
+    /// impairments; it arrives `late` later than impairments alone would have it.
+    pub fn send(&mut self, packet: Packet, sent: Instant, due: Instant, late: Duration) {
+        let arrival = self.arrival(sent, due) + late;
         self.wire.push(Reverse(OnWire { arrival, number: self.sent, packet }));
         self.sent += 1;
     }

@@ -151,6 +151,7 @@ impl Connection {
         if echo.marks {
             self.episode.on_mark();
         }
+        self.rate.on_marked(echo.bytes);
         self.timers.rto = if self.tx.board.is_empty() { Instant::NEVER } else { now + self.rto.current() };
         self.recovery.touch(now, false);
         let ack = Ack {
@@ -202,6 +203,7 @@ impl Connection {
             // The reduction of this episode also answers the echo: even if the loss was spurious, the mark was not.
             self.episode.on_mark();
         }
+        self.rate.on_marked(echo.bytes);
         if self.episode.may_be_spurious() {
             self.look_for_spurious(&delivery, now);
         }

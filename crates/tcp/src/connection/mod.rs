@@ -11,6 +11,7 @@
 //! | `react.rs` | what a sign of congestion does |
 //! | `sacked.rs` | the SACK option of an ACK |
 //! | `linux_info.rs` | what Linux's `TCP_INFO` shows |
+//! | `measured.rs` | what is measured for those who watch a sender |
 //! | `linux.rs` | what a receiver that follows Linux is told |
 //! | `output.rs` | which segment leaves next |
 //! | `header.rs` | how a segment is written |
@@ -38,6 +39,7 @@ mod idle;
 mod input;
 mod linux;
 mod linux_info;
+mod measured;
 mod merged;
 mod open;
 mod opening;
@@ -72,6 +74,7 @@ use crate::socket::Socket;
 use crate::stats::{Counters, State};
 use core::net::SocketAddr;
 pub use linux_info::LinuxInfo;
+pub use measured::Measured;
 use narrows_cc::CongestionControl;
 use narrows_settings::Config;
 use narrows_units::{Bytes, Instant, SeqNum};
