@@ -170,6 +170,23 @@ impl Fraction {
         }
     }
 
+    /// Adds `step` bytes to cwnd, or takes them away if it is negative; NaN counts as zero.
+    #[inline]
+    pub fn shift(&mut self, step: f64, win: &mut Window) {
+        if step >= 0.0 {
+            self.add(step, win);
+        } else if step < 0.0 {
+            let exact = (self.exact(win) + step).max(0.0);
+            win.cwnd = Bytes::from_f64(exact.floor());
+            self.carry = exact - exact.floor();
+        }
+    }
+
+    /// Forgets the fraction, as where something else has set cwnd.
+    pub fn reset(&mut self) {
+        self.carry = 0.0;
+    }
+
     /// cwnd with its fraction, in bytes.
     #[inline]
     #[must_use]

@@ -9,6 +9,7 @@
 
 pub mod ack_ratio;
 pub mod algorithms;
+pub mod delays;
 pub mod growth;
 pub mod hystart;
 pub mod interface;

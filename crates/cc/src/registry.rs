@@ -1,8 +1,8 @@
 //! The registry: one row per algorithm feeds CLI lists, documentation, scenario validation and conformance tests.
 
 use crate::algorithms::{
-    agile_sd, bbr, bbr3, bic, compound, cubic, dctcp, fack, highspeed, htcp, hybla, illinois, lp, newreno, none,
-    prague, reno, sack, scalable, tahoe, vegas, veno, westwood, yeah,
+    agile_sd, bbr, bbr3, bic, compound, cubic, dctcp, fack, highspeed, htcp, hybla, illinois, ledbat, ledbat_pp, lp,
+    newreno, none, prague, reno, sack, scalable, tahoe, vegas, veno, westwood, yeah,
 };
 use crate::{CongestionControl, Params, Row};
 
@@ -33,6 +33,8 @@ pub fn registry() -> &'static [Row] {
         vegas::ROW,
         veno::ROW,
         lp::ROW,
+        ledbat::ROW,
+        ledbat_pp::ROW,
         yeah::ROW,
     ];
     ROWS

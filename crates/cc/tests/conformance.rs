@@ -398,6 +398,7 @@ const NEEDS_MORE_THAN_A_WHILE: &[(&str, &str)] = &[
     ("bbr3", "min_rtt_s"),
     ("bbr3", "ecn_alpha"),
     ("westwood", "accounted"),
+    ("ledbat_pp", "base_rtt"),
 ];
 
 /// Units of variables: the words that users see elsewhere, and fixed-point units of kernel modules.

@@ -85,6 +85,7 @@
 
 pub mod linux;
 
+use crate::delays::ClockDifference;
 use crate::growth::{self, ByteCounter};
 use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
 use crate::{Ack, Congestion, CongestionControl, Needs, Path, Phase, Window};
@@ -142,8 +143,7 @@ fn build(params: &Params) -> Box<dyn CongestionControl> {
         rounds,
         counter: ByteCounter::default(),
         searching: true,
-        ticks: None,
-        position: 0,
+        clocks: ClockDifference::default(),
         smoothed: None,
         min: None,
         max: Duration::ZERO,
@@ -181,10 +181,7 @@ pub struct Lp {
     counter: ByteCounter,
     /// Whether ssthresh is still "arbitrarily high".
     searching: bool,
-    /// Latest difference of the clocks, in µs modulo 2^32.
-    ticks: Option<u32>,
-    /// The same, unwrapped.
-    position: i64,
+    clocks: ClockDifference,
     smoothed: Option<Duration>,
     min: Option<Duration>,
     max: Duration,
@@ -197,15 +194,9 @@ pub struct Lp {
 }
 
 impl Lp {
-    /// The delay that the clocks' difference shows, unwrapped from 2^32 µs: each step takes the shorter way round (RFC
-    /// 7323, section 5.2), so that unsynchronised clocks may wrap between two samples.
+    /// The one-way delay, with the offset between the clocks.
     fn delay(&mut self, difference: Duration) -> Duration {
-        let ticks = difference.as_micros() as u32;
-        self.position = match self.ticks.replace(ticks) {
-            Some(last) => self.position.saturating_add(i64::from(ticks.wrapping_sub(last).cast_signed())),
-            None => i64::from(ticks),
-        };
-        Duration::from_micros(u64::try_from(self.position).unwrap_or(0))
+        Duration::from_micros(u64::try_from(self.clocks.micros(difference)).unwrap_or(0))
     }
 
     /// Adds a one-way delay to the range and to the smoothed delay.

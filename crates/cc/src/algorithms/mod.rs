@@ -16,6 +16,8 @@ pub mod highspeed;
 pub mod htcp;
 pub mod hybla;
 pub mod illinois;
+pub mod ledbat;
+pub mod ledbat_pp;
 pub mod lp;
 pub mod newreno;
 pub mod none;

@@ -18,6 +18,7 @@ mod htcp;
 mod hybla;
 mod hystart;
 mod illinois;
+mod ledbat;
 mod lp;
 mod needs;
 mod params;

@@ -3,15 +3,15 @@
 use narrows_cc::{Needs, Params, registry};
 
 /// The algorithms that request something. Linux gives `cong_control` to BBR alone, and `pkts_acked` or `in_ack_event`
-/// to those that measure. Of ours, `none` (no congestion window) and Compound (in Windows) are not in Linux.
+/// to those that measure. Of ours, `none` (no congestion window), Compound (in Windows), LEDBAT and LEDBAT++ are not in
+/// Linux.
 fn requested(name: &str) -> Needs {
     let none = Needs::default();
     match name {
         "bbr" => Needs { rates: true, window_in_recovery: true, ..none },
         "bbr3" => Needs { losses: true, rates: true, window_in_recovery: true, ..none },
-        "bic" | "compound" | "htcp" | "illinois" | "lp" | "vegas" | "veno" | "westwood" | "yeah" => {
-            Needs { acks: true, ..none }
-        }
+        "bic" | "compound" | "htcp" | "illinois" | "ledbat" | "ledbat_pp" | "lp" | "vegas" | "veno" | "westwood"
+        | "yeah" => Needs { acks: true, ..none },
         "dctcp" => Needs { acks: true, loss_after_echo: true, ..none },
         "prague" => Needs { window_in_recovery: true, loss_after_echo: true, ..none },
         "none" => Needs { sending: true, window_in_recovery: true, ..none },
