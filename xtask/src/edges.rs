@@ -11,10 +11,11 @@ const TABLE: &[Row] = &[
     Row { name: "wire", rank: 1, ours: &["units"], outside: &[] },
     Row { name: "cc", rank: 1, ours: &["units", "rng"], outside: &[] },
     Row { name: "samples", rank: 1, ours: &["units"], outside: &[] },
+    Row { name: "timeline", rank: 1, ours: &["units"], outside: &["pest", "pest_derive"] },
     Row {
         name: "scenario",
         rank: 4,
-        ours: &["settings", "units"],
+        ours: &["settings", "timeline", "units"],
         outside: &["serde", "serde_json", "toml", "toml_writer"],
     },
     Row { name: "tcp", rank: 2, ours: &["cc", "settings", "wire", "units"], outside: &["prefetch-index", "siphasher"] },
@@ -26,14 +27,15 @@ const TABLE: &[Row] = &[
     Row {
         name: "fabric",
         rank: 5,
-        ours: &["units", "rng", "wire", "cc", "samples", "scenario", "queue", "wifi", "scheme"],
+        ours: &["units", "rng", "wire", "cc", "samples", "timeline", "scenario", "queue", "wifi", "scheme"],
         outside: &["pcap-file"],
     },
     Row {
         name: "sim",
         rank: 6,
         ours: &[
-            "units", "rng", "settings", "wire", "cc", "samples", "scenario", "tcp", "queue", "wifi", "scheme", "fabric",
+            "units", "rng", "settings", "wire", "cc", "samples", "timeline", "scenario", "tcp", "queue", "wifi",
+            "scheme", "fabric",
         ],
         outside: &["pcap-file", "prefetch-index", "sha2"],
     },
@@ -47,6 +49,7 @@ const TABLE: &[Row] = &[
             "wire",
             "cc",
             "samples",
+            "timeline",
             "scenario",
             "queue",
             "scheme",

@@ -105,6 +105,7 @@ pub(crate) fn scenario(
         scheme: found.scheme,
         known_schemes: catalogue.schemes.iter().map(|row| row.name).collect(),
         ip,
+        case: None,
     })
 }
 

@@ -16,6 +16,7 @@ pub use workload::*;
 
 use crate::trace::Trace;
 use narrows_settings::queue::Params;
+use narrows_timeline::Case;
 use narrows_units::{Bytes, Duration, Instant, Probability, Rate};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -55,6 +56,8 @@ pub struct Scenario {
     pub known_schemes: Vec<&'static str>,
     /// IP version of all packets.
     pub ip: IpVersion,
+    /// Steps that change the run, and expectations about it; `None` without `[case]`, `[[steps]]` and `[[expect]]`.
+    pub case: Option<Arc<Case>>,
 }
 
 impl Scenario {
