@@ -8,8 +8,9 @@
 //! bound to others.
 //!
 //! # Sources
-//! draft-ietf-ccwg-bbr (the working group's draft of August 2026); for `profile = "linux"` the branch v3 of
-//! github.com/google/bbr.
+//! draft-ietf-ccwg-bbr-06 (6 July 2026; what the working group's repository changed until 3 August 2026 is wording).
+//! For `profile = "linux"`: the branch v3 of github.com/google/bbr. `profile = "draft"` is the newest revision that is
+//! here, so it may change with a release; `draft-06` stays what it is. The draft's test cases: docs/bbr.md.
 //!
 //! # State
 //! | symbol | field | unit |
@@ -25,6 +26,8 @@
 //! | bw_probe_up_rounds, bw_probe_up_acked | `up_rounds`, `up_acked` | -, bytes |
 //! | probe_up_acked_per_inc | `up_per_segment` | bytes |
 //! | ecn_alpha, `ecn_eligible`, `ecn_in_round` (Linux) | `marks` | share, -, - |
+//! | undo_state, undo_bw_shortterm, undo_inflight_shortterm, undo_inflight_longterm | `undo` | -, rate, bytes, bytes |
+//! | send_quantum, max_inflight | `send_quantum`, `latest` | bytes |
 //! | bw_probe_wait, cycle_stamp, rounds_since_probe_up | `probe_wait`, `cycle_start`, `rounds_since_probe` | time, - |
 //! | prev_probe_too_high, prev_probe_precautionary | `prev_too_high`, `prev_precautionary` | - |
 //!
@@ -35,6 +38,9 @@
 //! | Drain | gain 0.5, three rounds at most | gain 88/256, until the pipe holds one product | `profile` |
 //! | ProbeBW_DOWN | 0.90 | 232/256 | `profile` |
 //! | ACK aggregation | maximum of 10 rounds (1 in Startup) | two windows of 5 rounds, at most 100 ms | `profile` |
+//! | a full pipe's level | set by the first ACK of a round | by any ACK | `profile` |
+//! | losses end Startup | 6 ranges in a round, after a round of recovery | 6 ACKs in a round of recovery | `profile` |
+//! | spurious losses | restore the bounds, and Startup or a probe that they ended | restore the bounds | `profile` |
 //! | a probe after one that went too far | stops at the bound and is taken up again | the same | - |
 //! | ECN | left open, a mark counts as congestion | alpha where min_rtt is at most 5 ms | `ecn`, `ecn_max_rtt` |
 //!
@@ -52,6 +58,13 @@
 //! * If the handshake gave no round-trip time, the first rate is computed again at the first sample, as in Linux.
 //! * A rate is never below one segment per minute, so that a wrong sample cannot silence a flow.
 //! * Growth does not depend on whether cwnd limits the sender, but inflight_longterm grows only while it does.
+//! * An ACK without a valid rate sample counts no round, as in Linux. In the draft every ACK may.
+//! * The draft contradicts itself in places. Here an episode of losses saves once what an undo restores, as the text
+//!   says and the pseudocode does not (`undo.rs`). T_reno counts segments, not bytes. After idle time the excess of ACK
+//!   aggregation starts from zero, as in Linux. Losses that end Startup set full_bw_now, as the test cases say.
+//!   inflight_longterm does not bound Drain, as in the pseudocode; the table of control parameters says otherwise.
+//! * An undo does not clear prev_probe_too_high, as in the draft and Linux: the probe that it resumes stops at
+//!   inflight_longterm, if one was set before.
 //!
 //! # Vectors
 //! `bbr3_bdp_probe_rtt_cwnd_and_headroom`, `bbr3_pacing_of_the_gains`, `bbr3_initial_pacing`,
@@ -63,33 +76,47 @@
 //! `bbr3_restart_after_idle_paces_at_the_bandwidth`, `bbr3_profiles_differ_as_the_page_says`,
 //! `bbr3_a_mark_is_a_loss_of_its_round`, `bbr3_ecn_alpha_is_a_moving_average_of_rounds`,
 //! `bbr3_ecn_cuts_by_a_third_of_alpha_once_per_marked_round`, `bbr3_ecn_is_too_high_above_one_half`,
-//! `bbr3_ecn_bounds_the_data_in_flight_and_not_the_bandwidth`.
+//! `bbr3_ecn_bounds_the_data_in_flight_and_not_the_bandwidth`, `bbr3_losses_that_end_startup_set_full_bw_now_too`,
+//! `bbr3_an_undo_returns_to_startup_that_losses_ended`, `bbr3_an_undo_in_probe_rtt_returns_to_startup_afterwards`,
+//! `bbr3_an_undo_does_not_return_to_startup_that_a_plateau_ended`,
+//! `bbr3_an_episode_saves_once_however_many_losses_it_has`, `bbr3_a_timeout_saves_again`,
+//! `bbr3_a_late_proof_still_undoes`, `bbr3_recovery_restores_the_window_before_it_and_no_older_one`,
+//! `bbr3_a_loss_that_a_tail_probe_repaired_is_a_loss_of_its_round`, `bbr3_probe_rtt_in_startup_returns_to_startup`,
+//! `bbr3_idle_time_stands_in_for_probe_rtt`, `bbr3_aggregation_is_the_maximum_of_ten_rounds`,
+//! `bbr3_precautionary_probing_stops_at_the_bound_and_goes_on_after_a_round`,
+//! `bbr3_reported_targets_are_those_of_the_text`, `bbr3_the_draft_is_draft_06`,
+//! `bbr3_any_ack_raises_linuxs_level_of_a_full_pipe`.
 
 mod cycle;
 mod ecn;
+mod report;
 mod settings;
 mod signals;
+mod undo;
 mod window;
 
 use crate::algorithms::bbr::aggregation::Aggregation;
+use crate::algorithms::bbr::recovering;
 use crate::row::{Param, ParamKind, Params, Response, Row, Traits};
 use crate::windowed::MaxFilter;
 use crate::{Ack, Congestion, CongestionControl, LostSegment, Needs, Path, Sent, Window};
 use ecn::Marks;
 use narrows_rng::Stream;
-use narrows_units::{Bytes, Duration, Instant, Rate, Variable};
+use narrows_units::{Bytes, Duration, Instant, Rate};
+use report::Latest;
 use settings::Settings;
+use undo::{Episode, Undo};
 
 /// The registry's row.
 pub(crate) const ROW: Row = Row {
     name: "bbr3",
     title: "BBR version 3",
-    sources: &["draft-ietf-ccwg-bbr", "github.com/google/bbr, branch v3"],
+    sources: &["draft-ietf-ccwg-bbr-06", "github.com/google/bbr, branch v3"],
     params: &[
         Param {
             name: "profile",
-            doc: "Numbers: the draft's, or those of google/bbr v3 for Linux.",
-            kind: ParamKind::Choice { default: "draft", allowed: &["draft", "linux"] },
+            doc: "Rules: the newest draft's that is here, which is -06; always those of -06; or those of google/bbr v3 for Linux.",
+            kind: ParamKind::Choice { default: "draft", allowed: &["draft", "draft-06", "linux"] },
         },
         Param {
             name: "ecn",
@@ -102,46 +129,7 @@ pub(crate) const ROW: Row = Row {
             kind: ParamKind::Number { unit: "ms", default: 5.0, min: 0.0, max: 1000.0 },
         },
     ],
-    variables: &[
-        Variable::state(
-            "phase",
-            "State: 0 Startup, 1 Drain, 2 ProbeBW_DOWN, 3 ProbeBW_CRUISE, 4 ProbeBW_REFILL, 5 ProbeBW_UP, 6 ProbeRTT.",
-            &["Startup", "Drain", "ProbeBW_DOWN", "ProbeBW_CRUISE", "ProbeBW_REFILL", "ProbeBW_UP", "ProbeRTT"],
-        ),
-        Variable::state(
-            "ack_phase",
-            "ack_phase: 0 init, 1 refilling, 2 probe starting, 3 probe feedback, 4 probe stopping.",
-            &["init", "refilling", "probe starting", "probe feedback", "probe stopping"],
-        ),
-        Variable::new("bw_bps", "bit/s", "bw, the bandwidth in use: max_bw, bounded by bw_shortterm."),
-        Variable::new("max_bw_bps", "bit/s", "max_bw, the maximum of two probing cycles."),
-        Variable::new("bw_shortterm_bps", "bit/s", "bw_shortterm, the bound after recent losses; 0 without one."),
-        Variable::new(
-            "inflight_shortterm_bytes",
-            "bytes",
-            "inflight_shortterm, the bound after recent losses; 0 without one.",
-        ),
-        Variable::new(
-            "inflight_longterm_bytes",
-            "bytes",
-            "inflight_longterm, the bound that a probe found too high; 0 without one.",
-        ),
-        Variable::new(
-            "min_rtt_s",
-            "s",
-            "min_rtt, the smallest round-trip time of the last ten seconds; 0 before a sample.",
-        ),
-        Variable::new("pacing_gain", "", "Pacing rate divided by the bandwidth."),
-        Variable::new("cwnd_gain", "", "Window divided by the bandwidth-delay product."),
-        Variable::new("rounds", "rounds", "Rounds since the start."),
-        Variable::new("full_bw_reached", "", "1 once Startup has found the full bandwidth, else 0."),
-        Variable::new("extra_acked_bytes", "bytes", "Allowance in the window for ACK aggregation."),
-        Variable::new(
-            "ecn_alpha",
-            "",
-            "ecn_alpha, the moving average of the share of marked bytes; 1 before marks are used.",
-        ),
-    ],
+    variables: report::VARIABLES,
     traits: Traits {
         response: Response::Models,
         needs_ecn: false,
@@ -221,6 +209,8 @@ pub struct Bbr3 {
     loss_round_start: bool,
     /// Ranges lost in this loss round, and the end of the last one.
     lost_ranges: u32,
+    /// ACKs that showed losses in this loss round (`loss_events_in_round`); Linux only.
+    lost_acks: u32,
     lost_until: u64,
     rounds: u64,
     round_end: Bytes,
@@ -249,8 +239,10 @@ pub struct Bbr3 {
     /// `delivered` when fast recovery began.
     recovery_since: Option<Bytes>,
     idle_restart: bool,
-    undo_state: State,
-    undo_bounds: Bounds,
+    undo: Undo,
+    /// C.send_quantum.
+    send_quantum: Bytes,
+    latest: Latest,
 }
 
 impl Bbr3 {
@@ -278,6 +270,7 @@ impl Bbr3 {
             loss_round_end: Bytes::ZERO,
             loss_round_start: false,
             lost_ranges: 0,
+            lost_acks: 0,
             lost_until: 0,
             rounds: 0,
             round_end: Bytes::ZERO,
@@ -305,25 +298,16 @@ impl Bbr3 {
             in_recovery: false,
             recovery_since: None,
             idle_restart: false,
-            undo_state: State::Startup,
-            undo_bounds: Bounds::default(),
+            undo: Undo::default(),
+            send_quantum: Bytes::ZERO,
+            latest: Latest::default(),
         }
-    }
-
-    /// Saves the state that is restored if a loss was spurious (BBRSaveStateUponLoss).
-    fn save_state(&mut self) {
-        (self.undo_state, self.undo_bounds) = (self.state, self.bounds);
     }
 
     fn restart_aggregation(&mut self, now: Instant) {
         (self.extra_since, self.extra_delivered) = (now, Bytes::ZERO);
         self.linux_aggregation.restart(now);
     }
-}
-
-/// The wider of two bounds, where `None` means no bound.
-fn wider<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
-    a.zip(b).map(|(a, b)| a.max(b))
 }
 
 impl CongestionControl for Bbr3 {
@@ -336,16 +320,19 @@ impl CongestionControl for Bbr3 {
         (self.probe_rtt_min, self.probe_rtt_at) = (path.min_rtt, path.now);
         self.restart_aggregation(path.now);
         self.init_pacing(path, win);
+        self.set_quantum(path, win);
+        self.latest = Latest { smss: path.smss, initial_window: path.initial_window, max_inflight: win.cwnd };
     }
 
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
         let sample = ack.rate.as_ref();
         self.marks.count(ack);
+        self.end_episode_if_over(path);
         self.update_signals(sample, path, win);
         self.update_aggregation(ack, path, win);
         self.check_full_bw(sample);
-        self.check_startup_done(sample, path, win);
-        self.check_drain(path, win);
+        self.check_startup_done(ack, path, win);
+        self.check_drain(path);
         self.update_cycle(ack, path, win);
         self.update_min_rtt(ack, path);
         self.check_probe_rtt(ack, path, win);
@@ -353,6 +340,7 @@ impl CongestionControl for Bbr3 {
         let max_bw = self.max_bw.max();
         self.bw = self.bounds.bw_short.map_or(max_bw, |short| short.min(max_bw));
         self.set_pacing(self.gains().0, path, win);
+        self.set_quantum(path, win);
         self.set_cwnd(ack, path, win);
     }
 
@@ -364,14 +352,19 @@ impl CongestionControl for Bbr3 {
         match event {
             Congestion::Ecn { .. } if self.marks.are_used() => {}
             Congestion::Ecn { .. } => self.note_loss(path),
+            // A probe of the tail repaired the loss (RFC 8985, section 7.4): there is no recovery.
+            Congestion::Loss { .. } if !recovering(path.phase) => {
+                self.save_state(Episode::Losses, win);
+                self.note_loss(path);
+            }
             Congestion::Loss { .. } => {
-                self.save_cwnd(path, win);
+                self.save_state(Episode::Losses, win);
                 self.recovery_since.get_or_insert(path.delivered);
                 self.in_recovery = true;
             }
             Congestion::Timeout { repeated } => {
                 if !repeated {
-                    self.save_cwnd(path, win);
+                    self.save_state(Episode::Timeout, win);
                 }
                 (self.in_recovery, self.recovery_since) = (true, None);
                 // Inflight plus one segment; inflight is zero, because everything was marked lost.
@@ -381,28 +374,14 @@ impl CongestionControl for Bbr3 {
     }
 
     fn on_recovered(&mut self, _path: &Path, win: &mut Window) {
-        if core::mem::take(&mut self.in_recovery) {
+        if self.in_recovery {
             win.cwnd = win.cwnd.max(self.prior_cwnd);
         }
-        self.recovery_since = None;
+        self.end_episode();
     }
 
     fn on_undo(&mut self, path: &Path, win: &mut Window) {
-        win.cwnd = win.cwnd.max(self.prior_cwnd);
-        (self.loss_in_round, self.in_recovery, self.recovery_since) = (false, false, None);
-        self.reset_full_bw(Rate::ZERO);
-        let (now, before) = (self.bounds, self.undo_bounds);
-        self.bounds = Bounds {
-            bw_short: wider(now.bw_short, before.bw_short),
-            inflight_short: wider(now.inflight_short, before.inflight_short),
-            inflight_long: wider(now.inflight_long, before.inflight_long),
-        };
-        match self.undo_state {
-            undo if self.state == State::ProbeRtt || self.state == undo => {}
-            State::Startup => (self.full_bw_reached, self.state) = (false, State::Startup),
-            State::Up => self.enter_refill(path),
-            _ => {}
-        }
+        self.restore_state(path, win);
     }
 
     fn on_sent(&mut self, sent: &Sent, path: &Path, win: &mut Window) {
@@ -423,21 +402,6 @@ impl CongestionControl for Bbr3 {
     }
 
     fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        let or_zero = |bytes: Option<Bytes>| bytes.map_or(0.0, Bytes::as_f64);
-        let (pacing_gain, cwnd_gain) = self.gains();
-        visit("phase", f64::from(self.state as u8));
-        visit("ack_phase", f64::from(self.ack_phase as u8));
-        visit("bw_bps", self.bw.as_bps() as f64);
-        visit("max_bw_bps", self.max_bw.max().as_bps() as f64);
-        visit("bw_shortterm_bps", self.bounds.bw_short.map_or(0.0, |r| r.as_bps() as f64));
-        visit("inflight_shortterm_bytes", or_zero(self.bounds.inflight_short));
-        visit("inflight_longterm_bytes", or_zero(self.bounds.inflight_long));
-        visit("min_rtt_s", self.min_rtt.map_or(0.0, Duration::as_secs_f64));
-        visit("pacing_gain", pacing_gain);
-        visit("cwnd_gain", cwnd_gain);
-        visit("rounds", self.rounds as f64);
-        visit("full_bw_reached", f64::from(u8::from(self.full_bw_reached)));
-        visit("extra_acked_bytes", self.allowance().as_f64());
-        visit("ecn_alpha", self.marks.alpha());
+        self.report(visit);
     }
 }

@@ -4,27 +4,27 @@ use crate::pipe::{Pipe, SMSS, segments};
 use narrows_cc::{Congestion, EcnFeedback};
 use narrows_units::{Bytes, Duration, Rate};
 
-const STARTUP: f64 = 0.0;
-const DRAIN: f64 = 1.0;
-const DOWN: f64 = 2.0;
-const CRUISE: f64 = 3.0;
-const REFILL: f64 = 4.0;
-const UP: f64 = 5.0;
-const PROBE_RTT: f64 = 6.0;
-const BW: Rate = Rate::mbps(10);
-const LOSS: Congestion = Congestion::Loss { lost: segments(1) };
-const TIMEOUT: Congestion = Congestion::Timeout { repeated: false };
+pub(crate) const STARTUP: f64 = 0.0;
+pub(crate) const DRAIN: f64 = 1.0;
+pub(crate) const DOWN: f64 = 2.0;
+pub(crate) const CRUISE: f64 = 3.0;
+pub(crate) const REFILL: f64 = 4.0;
+pub(crate) const UP: f64 = 5.0;
+pub(crate) const PROBE_RTT: f64 = 6.0;
+pub(crate) const BW: Rate = Rate::mbps(10);
+pub(crate) const LOSS: Congestion = Congestion::Loss { lost: segments(1) };
+pub(crate) const TIMEOUT: Congestion = Congestion::Timeout { repeated: false };
 
-fn is(phase: f64) -> impl Fn(&Pipe) -> bool {
+pub(crate) fn is(phase: f64) -> impl Fn(&Pipe) -> bool {
     move |p| p.state("phase") == phase
 }
 
 /// A flow that found 10 Mb/s and 40 ms, in the state `phase`, whose ACKs do not come in bunches.
-fn in_state(phase: f64) -> Pipe {
+pub(crate) fn in_state(phase: f64) -> Pipe {
     seeded(phase, "draft", 1)
 }
 
-fn seeded(phase: f64, profile: &str, seed: u64) -> Pipe {
+pub(crate) fn seeded(phase: f64, profile: &str, seed: u64) -> Pipe {
     let mut p = Pipe::seeded("bbr3", &[("profile", profile)], 40, seed);
     p.until(BW, is(DRAIN));
     // With the product in flight, DOWN ends at once.
@@ -34,7 +34,7 @@ fn seeded(phase: f64, profile: &str, seed: u64) -> Pipe {
 }
 
 /// The same with a long-term bound of `long` segments, found by a probe that lost more than 2 %.
-fn bounded(phase: f64, long: u64) -> Pipe {
+pub(crate) fn bounded(phase: f64, long: u64) -> Pipe {
     let mut p = in_state(UP);
     p.lose(segments(1), segments(long), segments(long / 40 + 1));
     assert_eq!(p.state("phase"), DOWN);
@@ -42,7 +42,7 @@ fn bounded(phase: f64, long: u64) -> Pipe {
     p
 }
 
-fn bytes(p: &Pipe, name: &str) -> f64 {
+pub(crate) fn bytes(p: &Pipe, name: &str) -> f64 {
     p.state(name) / SMSS as f64
 }
 

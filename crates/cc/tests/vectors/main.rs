@@ -7,6 +7,7 @@ mod common;
 mod agile_sd;
 mod bbr;
 mod bbr3;
+mod bbr3_losses;
 mod bic;
 mod compound;
 mod cubic;

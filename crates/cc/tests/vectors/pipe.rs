@@ -167,14 +167,19 @@ impl Pipe {
         self.cc.on_lost(&segment, &self.path, &mut self.win);
     }
 
-    /// Reports congestion and enters its phase.
+    /// Reports congestion and enters its phase: as the connection does, a loss and an echo in that phase, and a timeout
+    /// before it.
     pub fn event(&mut self, event: Congestion) {
-        self.cc.on_congestion(&event, &self.path, &mut self.win);
-        self.path.phase = match event {
+        let phase = match event {
             Congestion::Loss { .. } => Phase::Recovery,
             Congestion::Ecn { .. } => Phase::Cwr,
             Congestion::Timeout { .. } => Phase::Loss,
         };
+        if phase != Phase::Loss {
+            self.path.phase = phase;
+        }
+        self.cc.on_congestion(&event, &self.path, &mut self.win);
+        self.path.phase = phase;
     }
 
     /// Recovery ends.

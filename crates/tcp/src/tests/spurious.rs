@@ -143,3 +143,48 @@ fn no_round_trip_sample_comes_from_retransmitted_data_without_timestamps() {
         assert_eq!(info.rtt, expected, "timestamps {timestamps}");
     }
 }
+
+/// A control that rules recovery itself, as BBR does, beside its diary.
+fn ruling() -> (Box<Double>, Diary) {
+    let cc = Box::new(Double { rules: true, ..Double::default() });
+    let diary = cc.diary.clone();
+    (cc, diary)
+}
+
+#[test]
+fn a_control_that_rules_recovery_hears_of_every_kind_of_spurious_loss() {
+    // Reordering that starts fast recovery, and a delay that makes the timer expire; found by D-SACK, by timestamps and,
+    // for the timeout, by F-RTO. The connection leaves the window to the control, but tells it.
+    for recovery in [RecoveryKind::Sack, RecoveryKind::Rack] {
+        for (timeout, timestamps, frto) in [
+            (false, false, false),
+            (false, true, false),
+            (true, false, false),
+            (true, true, false),
+            (true, false, true),
+        ] {
+            let (cc, diary) = ruling();
+            let config = Config { frto, ..config(true, timestamps, recovery) };
+            let mut net = Net::new([config; 2], [cc, reno()], [1, 1]);
+            net.establish();
+            net.ends[C].write(Bytes::MAX);
+            if timeout {
+                net.rule = Box::new(|from, packet, now| {
+                    let late = from == C && packet.payload_len > 0 && now < at(1_700);
+                    if late { Fate::Late(at(1_700).since(now)) } else { Fate::Pass }
+                });
+            } else {
+                delay_first(&mut net, ms(70));
+            }
+            net.run(at(4_000));
+            let stats = net.ends[C].stats();
+            let label = format!("{recovery:?} timeout {timeout} timestamps {timestamps} F-RTO {frto}: {stats:?}");
+            assert_eq!((stats.spurious, stats.spurious_timeouts), (1, u64::from(timeout)), "{label}");
+            let told = diary.lock().unwrap();
+            assert_eq!(told.iter().filter(|told| **told == Told::Undo).count(), 1, "{label}");
+            let congested = told.iter().position(|told| matches!(told, Told::Congestion(..)));
+            let undone = told.iter().position(|told| *told == Told::Undo);
+            assert!(congested < undone, "{label}");
+        }
+    }
+}

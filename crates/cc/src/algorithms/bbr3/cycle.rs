@@ -11,23 +11,23 @@ impl Bbr3 {
     }
 
     /// Step 5.
-    pub(super) fn check_startup_done(&mut self, sample: Option<&RateSample>, path: &Path, win: &mut Window) {
-        self.check_startup_loss(sample, path);
+    pub(super) fn check_startup_done(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
+        self.check_startup_loss(ack, path);
         if self.state == State::Startup && self.full_bw_reached {
             self.state = State::Drain;
             self.drain_start = self.rounds;
             // Linux records here what it later compares to tell whether cwnd limits the flow.
-            win.ssthresh = Some(self.inflight(1.0, path, win));
+            win.ssthresh = Some(self.inflight(1.0, path));
         }
     }
 
     /// Step 6.
-    pub(super) fn check_drain(&mut self, path: &Path, win: &Window) {
+    pub(super) fn check_drain(&mut self, path: &Path) {
         if self.state != State::Drain {
             return;
         }
         let late = self.settings.drain_rounds.is_some_and(|rounds| self.rounds > self.drain_start + rounds);
-        if late || path.inflight <= self.inflight(1.0, path, win) {
+        if late || path.inflight <= self.inflight(1.0, path) {
             self.enter_down(path);
         }
     }
@@ -140,10 +140,10 @@ impl Bbr3 {
         path.now > self.cycle_start + self.probe_wait || self.rounds_since_probe as f64 >= reno
     }
 
-    fn time_to_cruise(&self, path: &Path, win: &Window) -> bool {
-        let room = self.with_headroom(path).is_none_or(|limit| path.inflight <= limit);
+    fn time_to_cruise(&self, path: &Path) -> bool {
+        let room = self.with_headroom(path.smss).is_none_or(|limit| path.inflight <= limit);
         let bdp = self.bdp(self.max_bw.max(), 1.0, path);
-        room && path.inflight <= self.quantized(bdp, path, win)
+        room && path.inflight <= self.quantized(bdp, path.smss)
     }
 
     /// Whether the probe is complete; one that inflight_longterm limits is not (BBRIsTimeToGoDown).
@@ -169,7 +169,7 @@ impl Bbr3 {
         let down = self.state == State::Up && self.time_to_go_down(sample, path, win);
         match self.state {
             State::Down | State::Cruise if self.time_to_probe(path, win) => self.enter_refill(path),
-            State::Down if self.time_to_cruise(path, win) => self.state = State::Cruise,
+            State::Down if self.time_to_cruise(path) => self.state = State::Cruise,
             State::Refill if self.round_start => {
                 // From here on, losses belong to the probe.
                 self.probe_samples = true;
@@ -202,8 +202,9 @@ impl Bbr3 {
     /// Step 9.
     pub(super) fn check_probe_rtt(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
         if self.state != State::ProbeRtt && self.probe_rtt_expired && !self.idle_restart {
-            self.save_cwnd(path, win);
+            // The draft and google/bbr enter the state before they save the window: a larger one saved before stays.
             (self.state, self.probe_rtt_done) = (State::ProbeRtt, None);
+            self.save_cwnd(win);
             self.ack_phase = AckPhase::ProbeStopping;
             self.start_round(path);
         }

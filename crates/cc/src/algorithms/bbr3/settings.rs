@@ -19,7 +19,8 @@ pub(super) const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 pub(super) const PROBE_RTT_CWND_GAIN: f64 = 0.5;
 /// MaxBwFilterLen is two cycles: the present and the previous one.
 pub(super) const MAX_BW_CYCLES: u64 = 1;
-pub(super) const EXTRA_ACKED_ROUNDS: u64 = 10;
+/// ExtraAckedFilterLen is ten rounds: the present and nine previous ones.
+pub(super) const EXTRA_ACKED_ROUNDS: u64 = 9;
 pub(super) const FULL_BW_GROWTH: f64 = 1.25;
 pub(super) const FULL_BW_ROUNDS: u32 = 3;
 /// StartupFullLossCnt: lost ranges in a round.
@@ -49,13 +50,15 @@ pub(super) struct Settings {
     /// Rounds after which Drain ends, however much is in flight.
     pub(super) drain_rounds: Option<u64>,
     pub(super) down_gain: f64,
-    /// Linux's estimator of ACK aggregation: two windows of five rounds, and at most 100 ms.
-    pub(super) two_windows: bool,
+    /// The rules of google/bbr where they differ in more than numbers: the estimator of ACK aggregation (two windows
+    /// of five rounds, at most 100 ms), the end of Startup by losses, the level that a full pipe has to exceed, and an
+    /// undo that restores bounds but no state.
+    pub(super) linux: bool,
 }
 
-/// draft-ietf-ccwg-bbr.
+/// draft-ietf-ccwg-bbr-06.
 pub(super) const DRAFT: Settings =
-    Settings { startup_gain: 2.77, drain_gain: 0.5, drain_rounds: Some(3), down_gain: 0.90, two_windows: false };
+    Settings { startup_gain: 2.77, drain_gain: 0.5, drain_rounds: Some(3), down_gain: 0.90, linux: false };
 
 /// google/bbr, branch v3; gains in 1/256.
 pub(super) const LINUX: Settings = Settings {
@@ -63,5 +66,5 @@ pub(super) const LINUX: Settings = Settings {
     drain_gain: 88.0 / 256.0,
     drain_rounds: None,
     down_gain: 232.0 / 256.0,
-    two_windows: true,
+    linux: true,
 };

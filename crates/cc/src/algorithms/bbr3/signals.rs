@@ -2,7 +2,7 @@
 
 use super::settings as set;
 use super::{Bbr3, State};
-use crate::{Ack, LostSegment, Path, RateSample, Window};
+use crate::{Ack, LostSegment, Path, Phase, RateSample, Window};
 use narrows_units::{Bytes, Rate};
 
 /// Delivery rate of a sample.
@@ -81,7 +81,7 @@ impl Bbr3 {
 
     /// Step 3.
     pub(super) fn update_aggregation(&mut self, ack: &Ack, path: &Path, win: &Window) {
-        if self.settings.two_windows {
+        if self.settings.linux {
             if ack.rate.is_some() {
                 self.linux_aggregation.on_ack(ack.delivered, self.bw, win.cwnd, self.round_start, path);
             }
@@ -93,13 +93,13 @@ impl Bbr3 {
         }
         self.extra_delivered += ack.delivered;
         let extra = self.extra_delivered.saturating_sub(expected).min(win.cwnd);
-        let rounds = if self.full_bw_reached { set::EXTRA_ACKED_ROUNDS } else { 1 };
+        let rounds = if self.full_bw_reached { set::EXTRA_ACKED_ROUNDS } else { 0 };
         self.extra_acked.update(self.rounds, extra, rounds);
     }
 
     /// What the window adds for aggregated ACKs.
     pub(super) fn allowance(&self) -> Bytes {
-        if self.settings.two_windows {
+        if self.settings.linux {
             self.linux_aggregation.allowance(crate::algorithms::bbr::UNIT, self.bw)
         } else {
             self.extra_acked.max()
@@ -111,10 +111,11 @@ impl Bbr3 {
         (self.full_bw, self.full_bw_count, self.full_bw_now) = (bw, 0, false);
     }
 
-    /// Step 4: a full pipe is three rounds without 25 % more bandwidth (BBRCheckFullBWReached).
+    /// Step 4: a full pipe is three rounds without 25 % more bandwidth (CheckFullBWReached). In google/bbr any ACK may
+    /// raise the level, not only the first of a round.
     pub(super) fn check_full_bw(&mut self, sample: Option<&RateSample>) {
         let Some(sample) = sample.filter(|s| !s.app_limited) else { return };
-        if self.full_bw_now || !self.round_start {
+        if self.full_bw_now || !(self.round_start || self.settings.linux) {
             return;
         }
         let rate = rate(sample);
@@ -122,45 +123,57 @@ impl Bbr3 {
             self.reset_full_bw(rate);
             return;
         }
-        self.full_bw_count += 1;
-        self.full_bw_now = self.full_bw_count >= set::FULL_BW_ROUNDS;
-        self.full_bw_reached |= self.full_bw_now;
+        if self.round_start {
+            self.full_bw_count += 1;
+            self.full_bw_now = self.full_bw_count >= set::FULL_BW_ROUNDS;
+            self.full_bw_reached |= self.full_bw_now;
+        }
     }
 
     /// Whether a round of recovery in Startup had enough losses, in enough ranges, to show that the pipe is overfull
-    /// (BBRCheckStartupHighLoss).
-    pub(super) fn check_startup_loss(&mut self, sample: Option<&RateSample>, path: &Path) {
+    /// (CheckStartupHighLoss). google/bbr counts ACKs that show losses, and any round of fast recovery will do.
+    pub(super) fn check_startup_loss(&mut self, ack: &Ack, path: &Path) {
+        if self.settings.linux && !ack.newly_lost.is_zero() {
+            self.lost_acks = self.lost_acks.saturating_add(1);
+        }
         if !self.loss_round_start {
             return;
         }
-        let ranges = core::mem::take(&mut self.lost_ranges);
-        let Some(sample) = sample else { return };
-        let a_round = self.recovery_since.is_some_and(|since| sample.prior_delivered >= since);
-        let loss = ranges >= set::STARTUP_LOSSES && too_high(sample.lost, sample.tx_inflight);
-        if !self.full_bw_reached && a_round && loss {
-            self.undo_state = State::Startup;
+        let (ranges, acks) = (core::mem::take(&mut self.lost_ranges), core::mem::take(&mut self.lost_acks));
+        let Some(sample) = ack.rate.as_ref() else { return };
+        let in_recovery = if self.settings.linux {
+            path.phase == Phase::Recovery && acks >= set::STARTUP_LOSSES
+        } else {
+            let a_round = self.recovery_since.is_some_and(|since| sample.prior_delivered >= since);
+            a_round && ranges >= set::STARTUP_LOSSES
+        };
+        if !self.full_bw_reached && in_recovery && too_high(sample.lost, sample.tx_inflight) {
+            self.undo.state = Some(State::Startup);
+            // The section on Startup does not name full_bw_now; the test cases do. Nothing depends on it before the
+            // next probe resets it.
+            self.full_bw_now |= !self.settings.linux;
             self.startup_is_too_high(path);
         }
     }
 
-    /// Ends Startup because of losses or marks (BBRHandleQueueTooHighInStartup).
+    /// Ends Startup because of losses or marks (google/bbr's bbr_handle_queue_too_high_in_startup).
     pub(super) fn startup_is_too_high(&mut self, path: &Path) {
         self.full_bw_reached = true;
         let bdp = self.bdp(self.max_bw.max(), 1.0, path);
         self.bounds.inflight_long = Some(bdp.max(self.inflight_latest));
     }
 
-    /// Records the first loss of a round (BBRNoteLoss), or a mark that counts as one.
+    /// Records the first loss of a round (NoteLoss), or a mark that counts as one.
     pub(super) fn note_loss(&mut self, path: &Path) {
         if !self.loss_in_round {
             self.loss_round_end = path.delivered;
-            self.save_state();
             self.loss_in_round = true;
         }
     }
 
-    /// Handles a lost segment (BBRHandleLostPacket).
+    /// Handles a lost segment (HandleLostPacket).
     pub(super) fn handle_lost(&mut self, lost: &LostSegment, path: &Path, win: &Window) {
+        self.save_state(Self::episode_of(path), win);
         self.note_loss(path);
         if lost.start != self.lost_until {
             self.lost_ranges = self.lost_ranges.saturating_add(1);
@@ -179,7 +192,7 @@ impl Bbr3 {
             self.bounds.inflight_long = Some(inflight.max(self.target_inflight(path, win).mul_f64(set::BETA)));
         }
         if self.state == State::Up {
-            self.undo_state = State::Up;
+            self.undo.state = Some(State::Up);
             self.enter_down(path);
         }
     }

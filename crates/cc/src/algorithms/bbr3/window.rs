@@ -1,8 +1,9 @@
 //! What BBR version 3 derives from its model: pacing rate, send quantum and window.
 
+use super::report::Latest;
 use super::settings as set;
 use super::{Bbr3, State};
-use crate::algorithms::bbr::{least_rate, recovering};
+use crate::algorithms::bbr::least_rate;
 use crate::{Ack, Path, Window};
 use narrows_units::{Bytes, Duration, Rate};
 
@@ -39,51 +40,61 @@ impl Bbr3 {
         }
     }
 
-    /// `gain * bw * min_rtt`; the initial window while there is no round-trip time (BBRBDPMultiple).
-    pub(super) fn bdp(&self, bw: Rate, gain: f64, path: &Path) -> Bytes {
-        self.min_rtt.map_or(path.initial_window, |rtt| bw.bytes_in(rtt).mul_f64(gain))
-    }
-
-    /// `inflight`, but at least what offloading at both ends needs and four segments (BBRQuantizationBudget).
-    pub(super) fn quantized(&self, inflight: Bytes, path: &Path, win: &Window) -> Bytes {
+    /// Updates the send quantum (SetSendQuantum).
+    pub(super) fn set_quantum(&mut self, path: &Path, win: &Window) {
         let quantum = win.pacing_rate.unwrap_or(Rate::ZERO).bytes_in(Duration::from_millis(1));
-        let quantum = quantum.max(path.smss * 2).min(Bytes::new(set::MAX_QUANTUM));
-        let extra = if self.state == State::Up { path.smss * 2 } else { Bytes::ZERO };
-        inflight.max(quantum * 3).max(path.smss * set::MIN_PIPE) + extra
+        self.send_quantum = quantum.min(Bytes::new(set::MAX_QUANTUM)).max(path.smss * 2);
     }
 
-    /// The target in flight at `gain` (BBRInflight).
-    pub(super) fn inflight(&self, gain: f64, path: &Path, win: &Window) -> Bytes {
-        self.quantized(self.bdp(self.bw, gain, path), path, win)
+    /// `gain * bw * min_rtt`; the initial window while there is no round-trip time (BDPMultiple).
+    pub(super) fn bdp(&self, bw: Rate, gain: f64, path: &Path) -> Bytes {
+        self.bdp_from(bw, gain, path.initial_window)
     }
 
-    /// BBRTargetInflight.
+    pub(super) fn bdp_from(&self, bw: Rate, gain: f64, initial_window: Bytes) -> Bytes {
+        self.min_rtt.map_or(initial_window, |rtt| bw.bytes_in(rtt).mul_f64(gain))
+    }
+
+    /// `inflight`, but at least what offloading at both ends needs and four segments (QuantizationBudget).
+    pub(super) fn quantized(&self, inflight: Bytes, smss: Bytes) -> Bytes {
+        let extra = if self.state == State::Up { smss * 2 } else { Bytes::ZERO };
+        inflight.max(self.send_quantum * 3).max(smss * set::MIN_PIPE) + extra
+    }
+
+    /// The target in flight at `gain` (Inflight).
+    pub(super) fn inflight(&self, gain: f64, path: &Path) -> Bytes {
+        self.quantized(self.bdp(self.bw, gain, path), path.smss)
+    }
+
+    /// TargetInflight.
     pub(super) fn target_inflight(&self, path: &Path, win: &Window) -> Bytes {
         self.bdp(self.bw, 1.0, path).min(win.cwnd)
     }
 
-    /// inflight_longterm less the headroom for others; `None` while there is no bound (BBRInflightWithHeadroom).
-    pub(super) fn with_headroom(&self, path: &Path) -> Option<Bytes> {
+    /// inflight_longterm less the headroom for others; `None` while there is no bound (InflightWithHeadroom).
+    pub(super) fn with_headroom(&self, smss: Bytes) -> Option<Bytes> {
         let long = self.bounds.inflight_long?;
-        let headroom = long.mul_f64(set::HEADROOM).max(path.smss);
-        Some(long.saturating_sub(headroom).max(path.smss * set::MIN_PIPE))
+        let headroom = long.mul_f64(set::HEADROOM).max(smss);
+        Some(long.saturating_sub(headroom).max(smss * set::MIN_PIPE))
     }
 
     pub(super) fn probe_rtt_cwnd(&self, path: &Path) -> Bytes {
         self.bdp(self.bw, set::PROBE_RTT_CWND_GAIN, path).max(path.smss * set::MIN_PIPE)
     }
 
-    /// Saves the window for the end of recovery or ProbeRTT (BBRSaveCwnd).
-    pub(super) fn save_cwnd(&mut self, path: &Path, win: &Window) {
-        let fresh = !recovering(path.phase) && !self.in_recovery && self.state != State::ProbeRtt;
+    /// Saves the window for the end of recovery or ProbeRTT (SaveCwnd). The connection reports losses when its phase is
+    /// already that of recovery, so the phase does not tell whether these losses begin it.
+    pub(super) fn save_cwnd(&mut self, win: &Window) {
+        let fresh = !self.in_recovery && self.state != State::ProbeRtt;
         self.prior_cwnd = if fresh { win.cwnd } else { self.prior_cwnd.max(win.cwnd) };
     }
 
-    /// BBRSetCwnd.
-    pub(super) fn set_cwnd(&self, ack: &Ack, path: &Path, win: &mut Window) {
+    /// SetCwnd.
+    pub(super) fn set_cwnd(&mut self, ack: &Ack, path: &Path, win: &mut Window) {
         let least = path.smss * set::MIN_PIPE;
         let (_, gain) = self.gains();
-        let target = self.quantized(self.bdp(self.bw, gain, path) + self.allowance(), path, win);
+        let target = self.quantized(self.bdp(self.bw, gain, path) + self.allowance(), path.smss);
+        self.latest = Latest { smss: path.smss, initial_window: path.initial_window, max_inflight: target };
         if self.full_bw_reached {
             win.cwnd = (win.cwnd + ack.delivered).min(target);
         } else if win.cwnd < target || path.delivered < path.initial_window {
@@ -95,7 +106,7 @@ impl Bbr3 {
         }
         let long = match self.state {
             State::Down | State::Refill | State::Up => self.bounds.inflight_long,
-            State::Cruise | State::ProbeRtt => self.with_headroom(path),
+            State::Cruise | State::ProbeRtt => self.with_headroom(path.smss),
             State::Startup | State::Drain => None,
         };
         let bound = long.unwrap_or(Bytes::MAX).min(self.bounds.inflight_short.unwrap_or(Bytes::MAX));
