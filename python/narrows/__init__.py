@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from narrows.runs.simulated import Batch, Run, Task, run, run_all
     from narrows.runs.until import run_until
     from narrows.store.results import load
+    from narrows.studies.check import check
     from narrows.studies.contrast import Contrast, compare
     from narrows.studies.reproduction import reproduce
 
@@ -50,6 +51,7 @@ _HOME = {
     "ScenarioError": "narrows.base.errors",
     "SweepError": "narrows.base.errors",
     "Task": "narrows.runs.simulated",
+    "check": "narrows.studies.check",
     "compare": "narrows.studies.contrast",
     "congestion_control": "narrows.model.own",
     "list_algorithms": "narrows.model.catalogue",
@@ -78,6 +80,7 @@ __all__ = [
     "ScenarioError",
     "SweepError",
     "Task",
+    "check",
     "compare",
     "comparison",
     "congestion_control",

@@ -54,3 +54,15 @@ def scenarios() -> dict[str, Path]:
     except InputError:
         return {}
     return {path.stem: path for path in sorted(root.glob("*.toml"))}
+
+
+def cases() -> Path | None:
+    """Return the directory of the bundled test cases, which has a folder per set.
+
+    Returns
+    -------
+    pathlib.Path or None
+        ``None`` if this installation has none.
+    """
+    found = _DATA / "scenarios" / "cases"
+    return found if found.is_dir() else None

@@ -36,6 +36,26 @@ def scenarios(incomplete: str) -> Words:
     return found + _files(incomplete) if found else []
 
 
+def cases(incomplete: str) -> Words:
+    """Return bundled sets of test cases, and scenario files and folders of this directory.
+
+    Parameters
+    ----------
+    incomplete : str
+
+    Returns
+    -------
+    list of tuple
+        Nothing where none of the sets can be meant: shells then complete files.
+    """
+    from narrows.base import bundled
+
+    root = bundled.cases()
+    sets = [] if root is None else sorted(one.name for one in root.iterdir() if one.is_dir())
+    found = _starting(incomplete, [(name, "bundled test cases") for name in sets])
+    return found + _files(incomplete) if found else []
+
+
 def results(incomplete: str) -> Words:
     """Return folders of this directory: those with results first.
 

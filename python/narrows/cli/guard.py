@@ -59,13 +59,13 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
                 sys.stdout.flush()
             except NarrowsError as error:
                 tell(error)
-                raise _ending(error.exit_code) from None
+                raise ending(error.exit_code) from None
             except KeyboardInterrupt as interruption:
                 note(str(interruption) if isinstance(interruption, Interrupted) else "interrupted")
-                raise _ending(_SIGNALLED + received[-1]) from None
+                raise ending(_SIGNALLED + received[-1]) from None
             except MemoryError:
                 note("out of memory; allowed: fewer samples, flows, runs or --jobs at a time")
-                raise _ending(1) from None
+                raise ending(1) from None
             except OSError as error:
                 if error.errno == errno.EPIPE:  # the reader closed the pipe, as `head` does: Typer ends quietly
                     raise
@@ -77,10 +77,19 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
     return wrapper
 
 
-def _ending(code: int) -> typer.Exit:
+def ending(code: int) -> typer.Exit:
     """Return the end of a verb, or end the process at once if a hook of a user's algorithm did not return.
 
     At shutdown, the interpreter would wait for such a thread's next step, or crash.
+
+    Parameters
+    ----------
+    code : int
+        Exit code.
+
+    Returns
+    -------
+    typer.Exit
     """
     from narrows import _core
 

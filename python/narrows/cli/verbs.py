@@ -80,6 +80,7 @@ VERBS: Final = (
         "contest", "Run every congestion control against every other, and compare shares, harm and times to converge."
     ),
     Verb("aqm", "Run every queue discipline on the scenarios of RFC 7928, and compare delay and goodput."),
+    Verb("check", "Run test cases: scenarios with a timeline of steps, and expectations that are judged."),
     Verb("trace", "Make a trace of deliveries from a capture or a run, draw it, or show what a trace holds."),
     Verb(
         "packetdrill",

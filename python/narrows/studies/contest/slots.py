@@ -61,9 +61,9 @@ def find(scenario: Scenario, names: Sequence[str] | None) -> tuple[Slot, Slot]:
         If there are not exactly two, or the names are not those of two TCP flows without copies.
     """
     flows = scenario.resolved.flows
-    places = _places(scenario)
+    found = places(scenario)
     tcp = [flow.name for flow in flows if flow.tcp]
-    alone = [flow.name for flow, place in zip(flows, places, strict=True) if flow.tcp and place is not None]
+    alone = [flow.name for flow, place in zip(flows, found, strict=True) if flow.tcp and place is not None]
     copied = [name for name in tcp if name not in alone]
     if names is None:
         if len(tcp) != 2:
@@ -83,7 +83,7 @@ def find(scenario: Scenario, names: Sequence[str] | None) -> tuple[Slot, Slot]:
     taken: list[Slot] = []
     for name in names:
         index = next(i for i, flow in enumerate(flows) if flow.name == name)
-        place = places[index]
+        place = found[index]
         if place is None:
             message = (
                 f"slot {name!r}: is one of several copies; allowed: flows that stand alone in the file: {_names(alone)}"
@@ -97,16 +97,26 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names[:12]) + (", .." if len(names) > 12 else "") or "none here"
 
 
-def _places(scenario: Scenario) -> list[str | None]:
-    """Paths in the file of all flows of the run; ``None`` for copies."""
-    places: list[str | None] = []
+def places(scenario: Scenario) -> list[str | None]:
+    """Return the paths in the file of all flows of the run.
+
+    Parameters
+    ----------
+    scenario : Scenario
+
+    Returns
+    -------
+    list of str or None
+        ``None`` for copies.
+    """
+    found: list[str | None] = []
     for i, flow in enumerate(tomllib.loads(scenario.text)["flows"]):
         # If several overrides set the same field, the last one applies.
         ways = {f"flows[{i}].copies", f"flows.{flow.get('name', f'flow{i + 1}')}.copies", "flows[*].copies"}
         said = [value for path, value in scenario.overrides.items() if path in ways]
         copies = int((said or [flow.get("copies", 1)])[-1])
-        places += [f"flows[{i}]"] if copies == 1 else [None] * copies
-    return places
+        found += [f"flows[{i}]"] if copies == 1 else [None] * copies
+    return found
 
 
 def fields(scenario: Scenario, slot: Slot, one: Contestant) -> dict[str, Override]:
