@@ -1,5 +1,6 @@
 //! What came of a case: a verdict per expectation, and when each step happened.
 
+use crate::watch::Series;
 use narrows_units::Instant;
 
 /// What came of a case in one run.
@@ -11,6 +12,8 @@ pub struct Outcome {
     pub steps: Vec<StepOutcome>,
     /// Per expectation, in the order of the case.
     pub expectations: Vec<ExpectationOutcome>,
+    /// The variables over time, if [`Watch::record`](crate::Watch::record) asked for them.
+    pub series: Option<Series>,
 }
 
 impl Outcome {

@@ -4,8 +4,8 @@
 mod common;
 
 use common::{Run, Wait, Wanted, Written, wanted};
-use narrows_timeline::{Lapse, Quantifier, Until, Verdict};
-use narrows_units::Duration;
+use narrows_timeline::{Lapse, Quantifier, Until, Values, VariableId, Verdict, Watch};
+use narrows_units::{Duration, Instant};
 
 const fn ms(n: u64) -> Lapse {
     Lapse::Time(Duration::from_millis(n))
@@ -306,4 +306,41 @@ fn steps_and_expectations_are_told_in_words() {
     let what: Vec<String> = run.case.steps.iter().map(|step| step.what(&run.case)).collect();
     assert_eq!(what, ["when flow.cwnd > 5 kB, within 10 ms", "after a, 3 ms later"]);
     assert_eq!(run.case.expectations[0].what(&run.case), "after b: never flow.cwnd == 0");
+}
+
+/// A window that is the only variable.
+struct Window(f64);
+
+impl Values for Window {
+    fn value(&self, _: VariableId) -> f64 {
+        self.0
+    }
+
+    fn begun(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_recording_keeps_its_part_of_the_run_and_every_decisive_look() {
+    let case = expecting(&[wanted(Quantifier::Never, "flow.cwnd == 7 B")]).case;
+    let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+    let mut watch = Watch::new(case);
+    watch.record(at(100), at(90_000));
+    for ms in 0..100_000 {
+        watch.look(at(ms), &Window(if ms == 50_001 { 7.0 } else { 20e3 }));
+    }
+    let series = watch.finish(at(100_000), &Window(20e3)).series.unwrap();
+    assert!(series.columns.iter().all(|column| column.len() == series.times.len()));
+    assert!((5_000..=20_000).contains(&series.times.len()), "{}", series.times.len());
+    // Nothing is open after the failure, so there are no looks after it.
+    let (first, last) = (series.times[0], *series.times.last().unwrap());
+    assert_eq!((first, last), (at(100), at(50_001)));
+    assert!(series.columns.iter().any(|column| (column.last().unwrap() - 7.0).abs() < 1e-9));
+}
+
+#[test]
+fn nothing_is_recorded_unless_asked() {
+    let run = expecting(&[wanted(Quantifier::Always, "flow.cwnd > 0 B")]);
+    assert_eq!(run.finish().series, None);
 }

@@ -2,6 +2,7 @@
 
 mod judging;
 mod memory;
+mod series;
 mod stepping;
 
 use crate::case::{Case, Lapse};
@@ -11,8 +12,11 @@ use crate::vocabulary::VariableId;
 use judging::Judgement;
 use memory::Remembered;
 use narrows_units::{Duration, Instant};
+use series::Recorder;
 use std::sync::Arc;
 use stepping::Progress;
+
+pub use series::Series;
 
 /// The values of a run's variables at one moment.
 pub trait Values {
@@ -76,6 +80,8 @@ pub struct Watch {
     judgements: Vec<Judgement>,
     /// Steps and expectations that are not settled.
     open: usize,
+    /// Keeps the variables, if that was asked for.
+    recorder: Option<Recorder>,
 }
 
 /// The scene of one look.
@@ -124,8 +130,14 @@ impl Watch {
             memories: vec![Remembered::default(); case.memories.len()],
             judgements: vec![Judgement::Waiting; case.expectations.len()],
             open: case.steps.len() + case.expectations.len(),
+            recorder: None,
             case,
         }
+    }
+
+    /// Keeps the case's variables at the looks from `begin` to `end`, both included, for [`Outcome::series`].
+    pub fn record(&mut self, begin: Instant, end: Instant) {
+        self.recorder = Some(Recorder::new(&self.case, begin, end));
     }
 
     /// Looks at the run: judges what is to be judged at `now`, and returns the steps that happen now, in order. The
@@ -143,7 +155,12 @@ impl Watch {
         self.remember(&case, now, values);
         let happened = self.step(&case, now, values);
         self.judge(&case, now, values);
+        let open = self.open;
         self.count();
+        if let Some(mut recorder) = self.recorder.take() {
+            recorder.take(now.at, &self.scene(&case, now, values), !happened.is_empty() || self.open != open);
+            self.recorder = Some(recorder);
+        }
         happened
     }
 
@@ -176,7 +193,8 @@ impl Watch {
         self.end_judging(&case, mark, values);
         let steps = case.steps.iter().zip(self.steps).map(|(step, progress)| progress.outcome(step)).collect();
         let expectations = self.judgements.into_iter().map(Judgement::outcome).collect();
-        Outcome { ended: now, steps, expectations }
+        let series = self.recorder.map(Recorder::series);
+        Outcome { ended: now, steps, expectations, series }
     }
 
     /// Counts what is not settled.

@@ -91,8 +91,8 @@ def svg(outcome: Outcome, failed: Expectation | None, series: Series) -> bytes:
 def _chosen(series: Series, failed: Expectation | None) -> Series:
     from narrows.studies.check.series import Series as Columns
 
-    named = {one.text for one in failed.values} if failed is not None else set()
-    found = tuple(one for one in series.variables if one.text in named)
+    named = {failed.text, *(one.text for one in failed.values)} if failed is not None else set()
+    found = tuple(one for one in series.variables if any(one.text in text for text in named))
     return Columns(series.times_s, found or series.variables)
 
 
