@@ -1,8 +1,8 @@
 //! The registry: one row per algorithm feeds CLI lists, documentation, scenario validation and conformance tests.
 
 use crate::algorithms::{
-    agile_sd, bbr, bbr3, bic, compound, cubic, dctcp, fack, highspeed, htcp, hybla, illinois, ledbat, ledbat_pp, lp,
-    newreno, none, prague, reno, sack, scalable, tahoe, vegas, veno, westwood, yeah,
+    agile_sd, bbr, bbr3, bic, c2tcp, compound, cubic, dctcp, fack, highspeed, htcp, hybla, illinois, ledbat, ledbat_pp,
+    lp, newreno, none, prague, reno, sack, scalable, tahoe, vegas, veno, vivace, westwood, yeah,
 };
 use crate::{CongestionControl, Params, Row};
 
@@ -36,6 +36,8 @@ pub fn registry() -> &'static [Row] {
         ledbat::ROW,
         ledbat_pp::ROW,
         yeah::ROW,
+        vivace::ROW,
+        c2tcp::ROW,
     ];
     ROWS
 }

@@ -411,6 +411,7 @@ const NEEDS_MORE_THAN_A_WHILE: &[(&str, &str)] = &[
     ("bbr3", "undo_inflight_longterm_bytes"),
     ("westwood", "accounted"),
     ("ledbat_pp", "base_rtt"),
+    ("vivace", "loss_rate"),
 ];
 
 /// Units of variables: the words that users see elsewhere, and fixed-point units of kernel modules.

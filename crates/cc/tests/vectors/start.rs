@@ -179,5 +179,8 @@ fn started_algorithms_do_not_grow_unless_cwnd_limited() {
 #[test]
 fn the_other_algorithms_say_why_they_keep_their_slow_start() {
     let own: Vec<&str> = registry().iter().filter(|row| row.traits.own_start.is_some()).map(|row| row.name).collect();
-    assert_eq!(own, ["none", "prague", "bbr", "bbr3", "compound", "hybla", "vegas", "ledbat", "ledbat_pp", "yeah"]);
+    assert_eq!(
+        own,
+        ["none", "prague", "bbr", "bbr3", "compound", "hybla", "vegas", "ledbat", "ledbat_pp", "yeah", "vivace"]
+    );
 }
