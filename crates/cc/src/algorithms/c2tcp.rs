@@ -36,7 +36,7 @@
 //! | base | any loss-based TCP | Linux 4.13's CUBIC | Linux's CUBIC (`profile = "linux"` of `cubic`) |
 //! | times | - | whole milliseconds | nanoseconds |
 //! | 1 / sqrt(N) | exact | one Newton step in 16 bits | exact |
-//! | growth when good | Setpoint / RTT a round | floor(Setpoint / RTT), in CUBIC's counter | the same in its own counter |
+//! | growth when good | Setpoint / RTT a round | floor(Setpoint / RTT), CUBIC's counter | own counter |
 //! | growth when not limited by cwnd | - | yes | none |
 //! | alpha | follows the target | set each second by a process | `target`; fixed with `adapt = false` |
 //!

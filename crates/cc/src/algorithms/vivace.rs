@@ -42,16 +42,16 @@
 //! | least step | - | 500 kb/s | `profile` |
 //! | least rate | two segments per round-trip time | 500 kb/s | `min_rate` |
 //! | falling round-trip times | add to the utility | count as level | `profile` |
-//! | slopes that count as level | below 0.01 | below the regression's error, unless means of intervals rise | `profile` |
+//! | slopes that count as level | below 0.01 | below the regression's error, unless means rise | `profile` |
 //! | latency term | Vivace-Latency: b = 900; Vivace-Loss: b = 0 | b = 900 | `variant` |
 //!
 //! The authors' code counts 2^20 bits as a megabit where it turns a gradient into a step, which makes steps 10 %
-//! longer; here a megabit has 10^6 bits everywhere. It computes the regression's error with the slope in another unit than the
-//! samples, so that the error is nearly their standard deviation; here it is the residual's. It also leaves out samples
-//! of bunched ACKs, which QUIC's acknowledgment of each packet lets it see; TCP's delayed ACKs do not.
-//! The paper's second measurement of results that contradict each other is the agreement of pairs here, as in the
-//! authors' code. PCC Allegro's utility is not offered: Allegro has its own rate control (steps of 1 % to 5 % without a
-//! gradient), and its utility on Vivace's steps is neither of the two.
+//! longer; here a megabit has 10^6 bits everywhere. It computes the regression's error with the slope in another
+//! unit than the samples, so that the error is nearly their standard deviation; here it is the residual's. It also
+//! leaves out samples of bunched ACKs, which QUIC's acknowledgment of each packet lets it see; TCP's delayed ACKs do
+//! not. The paper's second measurement of results that contradict each other is the agreement of pairs here, as in
+//! the authors' code. PCC Allegro's utility is not offered: Allegro has its own rate control (steps of 1 % to 5 %
+//! without a gradient), and its utility on Vivace's steps is neither of the two.
 //!
 //! # Limits
 //! * ECN marks do not enter the utility. The paper knows none; a flow that negotiated ECN does not respond to marks.

@@ -96,7 +96,7 @@ fn c2tcp_recovery_is_not_cut() {
 
 #[test]
 fn c2tcp_alpha_follows_the_target() {
-    // The target is 100 ms. A mean of 125 ms: alpha 2 (1 - 2 x 25 / 125) = 1.2. One of 80 ms: 1.2 (1 + 20 / 160) = 1.35.
+    // The target is 100 ms. A mean of 125 ms gives 2 (1 - 2 x 25 / 125) = 1.2, one of 80 ms 1.2 (1 + 20 / 160) = 1.35.
     let mut m = Model::new("c2tcp", &[("target", "100")], 50).at(40, Some(40));
     ack(&mut m, 0, 125);
     assert_eq!(m.state("alpha"), 2.0);
