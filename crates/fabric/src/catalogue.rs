@@ -17,6 +17,8 @@ pub fn catalogue_with(queues: Disciplines) -> Catalogue {
         queues: queues.rows().map(|row| &row.about).collect(),
         schemes: narrows_scheme::registry().iter().map(|row| row.about).collect(),
         phys: narrows_wifi::registry().iter().map(phy_row).collect(),
+        start_variables: narrows_cc::start::VARIABLES.iter().map(Into::into).collect(),
+        resume_variables: narrows_cc::resume::VARIABLES.iter().map(Into::into).collect(),
     }
 }
 

@@ -225,6 +225,7 @@ fn problem_list<'py>(py: Python<'py>, problems: &[narrows_scenario::Problem]) ->
     let list = PyList::empty(py);
     for problem in problems {
         let entry = PyDict::new(py);
+        entry.set_item("kind", problem.kind.word())?;
         entry.set_item("path", &problem.path)?;
         entry.set_item("line", problem.line)?;
         entry.set_item("field", &problem.field)?;

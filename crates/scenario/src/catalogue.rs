@@ -23,6 +23,10 @@ pub struct Catalogue {
     pub schemes: Vec<&'static Scheme>,
     /// PHYs of 802.11 channels.
     pub phys: Vec<CataloguePhy>,
+    /// Variables that a flow reports if its slow start is replaced.
+    pub start_variables: Vec<CatalogueVariable>,
+    /// Variables that a flow reports if it resumes a saved window.
+    pub resume_variables: Vec<CatalogueVariable>,
 }
 
 /// A preset of an 802.11 PHY: the rates and options of the standard, and the defaults of a channel's table.

@@ -10,6 +10,7 @@ use crate::suggest::{hint, tables as table_hint, units as unit_hint};
 use crate::tree::{Branch, Entry, Tree, read_value};
 use crate::types::Limit;
 use narrows_settings::queue;
+use narrows_timeline::Lapse;
 use narrows_units::Probability;
 use std::fmt;
 
@@ -224,6 +225,14 @@ fn check(kind: &Kind, tree: &Tree, path: &Path<'_>, catalogue: &Catalogue, repor
         }
         (Kind::Nodes(least, most), Branch::List(items)) => names(kind, (*least, *most), tree, items, path, report),
         (Kind::Rates(least, most), Branch::List(items)) => rates(kind, (*least, *most), tree, items, path, report),
+        (Kind::Several(inner, most), Branch::List(items)) => several(kind, (inner, *most), tree, items, path, report),
+        (Kind::Several(inner, _), _) => match scalar(inner, tree) {
+            Ok(value) => Value::Names(vec![Item { value, place: tree.place, shown: tree.show() }]),
+            Err(reason) => {
+                report.add(tree.place, path, tree.show(), reason, kind.allowed());
+                Value::Bad
+            }
+        },
         (Kind::CcParams, Branch::Table(entries)) => Value::Params(entries.iter().map(param).collect()),
         _ => scalar(kind, tree).unwrap_or_else(|reason| {
             let reason = reason + &table_hint::hint(kind, tree, path, catalogue);
@@ -300,6 +309,29 @@ fn rates(
     if list.len() == items.len() { Value::Names(list) } else { Value::Bad }
 }
 
+/// A list of values of one kind.
+fn several(
+    kind: &Kind,
+    (inner, most): (&Kind, usize),
+    tree: &Tree,
+    items: &[Tree],
+    path: &Path<'_>,
+    report: &mut Report,
+) -> Value {
+    if items.is_empty() || items.len() > most {
+        report.add(tree.place, path, tree.show(), format!("has {} values", items.len()), kind.allowed());
+        return Value::Bad;
+    }
+    let mut list = Vec::with_capacity(items.len());
+    for (index, item) in items.iter().enumerate() {
+        match scalar(inner, item) {
+            Ok(value) => list.push(Item { value, place: item.place, shown: item.show() }),
+            Err(reason) => report.add(item.place, Path::Index(path, index), item.show(), reason, inner.allowed()),
+        }
+    }
+    if list.len() == items.len() { Value::Names(list) } else { Value::Bad }
+}
+
 /// Reads a parameter without checking its kind, which only the catalogue knows.
 fn param(entry: &Entry) -> (String, Item) {
     let value = match &entry.tree.value {
@@ -325,7 +357,7 @@ fn scalar(kind: &Kind, tree: &Tree) -> Result<Value, String> {
     };
     match (kind, &tree.value) {
         // Unknown PHYs are refused later, where the catalogue with the known ones is available.
-        (Kind::Text | Kind::Phy, Branch::Text(text)) => Ok(Value::Text(text.clone())),
+        (Kind::Text | Kind::Phy | Kind::Condition, Branch::Text(text)) => Ok(Value::Text(text.clone())),
         // In an override, quotes may be left out; "802.11" is then a number.
         (Kind::Phy, Branch::Float(number)) if matches!(tree.place, Place::Set(_)) => {
             Ok(Value::Text(number.to_string()))
@@ -365,6 +397,10 @@ fn scalar(kind: &Kind, tree: &Tree) -> Result<Value, String> {
             let time = quantity::time(text).map_err(flawed)?;
             in_range(time.as_nanos(), *min, *max).map(|()| Value::Time(time))
         }
+        (Kind::Lapse, Branch::Text(text)) => match quantity::lapse(text).map_err(flawed)? {
+            Lapse::Rounds(n) => in_range(n, 1, schema::case::MANY).map(|()| Value::Lapse(Lapse::Rounds(n))),
+            Lapse::Time(time) => in_range(time.as_nanos(), 0, schema::LONG).map(|()| Value::Lapse(Lapse::Time(time))),
+        },
         (Kind::Size(min, max), Branch::Text(text)) => {
             let size = quantity::size(text).map_err(flawed)?;
             in_range(size.as_u64(), *min, *max).map(|()| Value::Size(size))
@@ -388,9 +424,10 @@ fn scalar(kind: &Kind, tree: &Tree) -> Result<Value, String> {
             let n = if let Branch::Float(n) = tree.value { n } else { integer(tree) as f64 };
             if (0.0..=1e9).contains(&n) { Ok(Value::Amount(Amount::Bare(n))) } else { Err("is out of range".into()) }
         }
-        (Kind::Rate(..) | Kind::Time(..) | Kind::Size(..) | Kind::Limit, Branch::Integer(_) | Branch::Float(_)) => {
-            Err("has no unit".into())
-        }
+        (
+            Kind::Rate(..) | Kind::Time(..) | Kind::Size(..) | Kind::Limit | Kind::Lapse,
+            Branch::Integer(_) | Branch::Float(_),
+        ) => Err("has no unit".into()),
         (Kind::Choice(words), Branch::Text(text)) => match find(words, text) {
             Some(word) => Ok(Value::Word(word)),
             None => Err(format!("is not one of the allowed words{}", hint(text, words.iter().map(|word| word.0)))),

@@ -1,5 +1,6 @@
 //! A scenario as JSON, resolved: names, numbers in base units, units in the keys.
 
+use crate::json_case::case_json;
 use crate::quantity::show_limit;
 use crate::trace::Trace;
 use crate::types::{
@@ -14,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 impl Scenario {
     /// Returns the scenario with shorthands expanded and names resolved, for drawings and tables: `nodes`, `links`,
-    /// `wifi`, `flows`, and a key per scheme, `null` unless it runs. Numbers are in the base units that their keys end
+    /// `wifi`, `flows`, and a key per scheme, `null` unless it runs. A test case also has `case` ([`case_json`]). Numbers are in the base units that their keys end
     /// in (`_ns`, `_bps`, `_bytes`); `null` is none or unlimited.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -79,6 +80,9 @@ impl Scenario {
         for name in &self.known_schemes {
             let runs = self.scheme.as_ref().filter(|scheme| scheme.row.name == *name);
             around[name] = runs.map_or(Value::Null, |scheme| self.scheme_json(scheme));
+        }
+        if let Some(case) = &self.case {
+            around["case"] = case_json(case);
         }
         around
     }

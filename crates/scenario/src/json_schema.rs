@@ -3,7 +3,7 @@
 use crate::catalogue::{Catalogue, CataloguePhy, show_param};
 use crate::check::kind_of;
 use crate::dscp;
-use crate::quantity::{PACKETS, RATE, SIZE, TIME, Unit};
+use crate::quantity::{PACKETS, RATE, ROUNDS, SIZE, TIME, Unit};
 use crate::schema::{Field, Kind, NAME_PATTERN, Need, Table, WIFI, Word, root};
 use narrows_settings::queue::Discipline;
 use serde_json::{Map, Value, json};
@@ -172,6 +172,12 @@ impl Writer<'_> {
                 "minItems": min,
                 "maxItems": max,
             }),
+            Kind::Several(inner, most) => {
+                let inner = self.kind(inner);
+                any(&[inner.clone(), json!({ "type": "array", "items": inner, "minItems": 1, "maxItems": most })])
+            }
+            Kind::Condition => json!({ "type": "string", "maxLength": narrows_timeline::LONGEST }),
+            Kind::Lapse => quantity(&[TIME, ROUNDS], false),
             Kind::Cc => names(self.catalogue.cc.iter().map(|row| row.name.as_str()), None),
             Kind::Queue if self.catalogue.queues.is_empty() => json!({ "type": "string", "pattern": NAME_PATTERN }),
             Kind::Queue => choices(&self.catalogue.queue_words()),

@@ -12,6 +12,7 @@ mod catalogue;
 mod check;
 mod dscp;
 mod json;
+mod json_case;
 mod json_schema;
 mod json_shared;
 mod problem;
@@ -33,8 +34,9 @@ pub use build::Choices;
 pub use catalogue::{
     Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, CatalogueVariable, Ns2Agent,
 };
+pub use json_case::{case_json, outcome_json};
 pub use json_schema::{SCHEMA_ID, schema};
-pub use problem::{Problem, Problems, SET_PATH};
+pub use problem::{Problem, ProblemKind, Problems, SET_PATH};
 pub use reference::reference;
 pub use size::Size;
 pub use trace::{Deliveries, Files, MOST_ROWS, NoFiles, OPPORTUNITY, Refusal, Step, Trace, read as read_trace};

@@ -16,9 +16,33 @@ pub(crate) enum Place {
 /// The `path` of problems that come from an override.
 pub const SET_PATH: &str = "--set";
 
+/// What a problem is about, for callers that treat one kind in a way of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProblemKind {
+    /// A value, a key or a rule among them.
+    #[default]
+    Value,
+    /// A condition of a test case names a variable that the flow's congestion control does not have: the case does not
+    /// apply to it.
+    NotOfControl,
+}
+
+impl ProblemKind {
+    /// The word of results: `value` or `not_of_control`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Value => "value",
+            Self::NotOfControl => "not_of_control",
+        }
+    }
+}
+
 /// One problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
+    /// What it is about.
+    pub kind: ProblemKind,
     /// The file as the caller named it, or `--set`.
     pub path: String,
     /// Line from 1, if the problem has one.
@@ -126,6 +150,18 @@ impl Report {
         self.found.push((place, problem));
     }
 
+    /// Adds a problem of this kind: its value, reason and what is allowed.
+    pub(crate) fn add_kind(
+        &mut self,
+        kind: ProblemKind,
+        place: Place,
+        field: impl fmt::Display,
+        (value, reason, allowed): (String, String, String),
+    ) {
+        let problem = self.problem(place, field.to_string(), value, reason, allowed);
+        self.found.push((place, Problem { kind, ..problem }));
+    }
+
     /// Adds a warning: what is legal, and probably not meant.
     pub(crate) fn warn(
         &mut self,
@@ -144,7 +180,7 @@ impl Report {
             Place::Set(_) => (SET_PATH.to_owned(), None, None),
             Place::Nowhere => (self.path.clone(), None, None),
         };
-        Problem { path, line, column, field, value, reason, allowed }
+        Problem { kind: ProblemKind::Value, path, line, column, field, value, reason, allowed }
     }
 
     /// Takes the warnings, sorted by place.

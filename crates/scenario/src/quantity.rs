@@ -2,6 +2,7 @@
 
 use crate::types::Limit;
 pub(crate) use narrows_settings::queue::Amount;
+use narrows_timeline::Lapse;
 use narrows_units::{Bytes, Duration, Packets, Rate};
 
 /// A unit: its spellings, the first of which is shown, and its size in base units.
@@ -48,6 +49,9 @@ pub(crate) const SIZE: &[Unit] = &[
 
 /// Numbers of packets.
 pub(crate) const PACKETS: &[Unit] = &[unit(&["packets", "packet"], 1)];
+
+/// Numbers of round trips.
+pub(crate) const ROUNDS: &[Unit] = &[unit(&["rounds", "round"], 1)];
 
 /// Lists the units' names for a message: `ns, us, ms, s, min or h`.
 pub(crate) fn unit_names(units: &[Unit]) -> String {
@@ -247,6 +251,16 @@ pub(crate) fn amount(text: &str) -> Result<Amount, Flaw> {
     Ok(Amount::Bytes(value.abs() * unit.size as f64))
 }
 
+/// Reads a time, or a whole number of round trips.
+pub(crate) fn lapse(text: &str) -> Result<Lapse, Flaw> {
+    match read(text, ROUNDS) {
+        Ok((_, false)) => Err(Flaw::Fraction),
+        Ok((rounds, true)) => Ok(Lapse::Rounds(rounds)),
+        Err(Flaw::WrongUnit) => time(text).map(Lapse::Time),
+        Err(flaw) => Err(flaw),
+    }
+}
+
 /// Reads a share in percent (`1 %`) or without a unit (`0.01`). The caller checks that it is from 0 to 1.
 pub(crate) fn percent(text: &str) -> Result<f64, Flaw> {
     let (number, digits, name) = split(text)?;
@@ -294,6 +308,15 @@ pub(crate) fn show_time(time: Duration) -> String {
     if time.is_zero() { "0 s".to_owned() } else { show(time.as_nanos(), &units, 9) }
 }
 
+/// Shows a length of time as text that reads back as the same value.
+pub(crate) fn show_lapse(lapse: Lapse) -> String {
+    match lapse {
+        Lapse::Time(time) => show_time(time),
+        Lapse::Rounds(1) => "1 round".to_owned(),
+        Lapse::Rounds(rounds) => format!("{rounds} rounds"),
+    }
+}
+
 /// Shows a rate as text that reads back as the same value.
 pub(crate) fn show_rate(rate: Rate) -> String {
     show(rate.as_bps(), &RATE.iter().take(4).collect::<Vec<_>>(), 9)
@@ -339,6 +362,9 @@ mod tests {
         assert_eq!(size("1.5 kB"), Ok(Bytes::new(1500)));
         assert_eq!(limit("20 packets"), Ok(Limit::Packets(Packets::new(20))));
         assert_eq!(limit("1_000 B"), Ok(Limit::Bytes(Bytes::new(1000))));
+        assert_eq!(lapse("3 rounds"), Ok(Lapse::Rounds(3)));
+        assert_eq!(lapse("20 ms"), Ok(Lapse::Time(Duration::from_millis(20))));
+        assert_eq!(lapse("1.5 rounds"), Err(Flaw::Fraction));
         assert_eq!(amount("2.5 packets"), Ok(Amount::Packets(2.5)));
         assert_eq!(percent("1 %"), Ok(0.01));
     }

@@ -5,6 +5,7 @@ use crate::quantity::Amount;
 use crate::schema::{Need, Table};
 use crate::tree::Tree;
 use crate::types::Limit;
+use narrows_timeline::Lapse;
 use narrows_units::{Bytes, Duration, Probability, Rate};
 use std::net::IpAddr;
 
@@ -23,10 +24,11 @@ pub(crate) enum Value {
     Size(Bytes),
     Limit(Limit),
     Amount(Amount),
+    Lapse(Lapse),
     /// One of the words that the schema lists.
     Word(&'static str),
     Address(IpAddr),
-    /// Names of nodes, or rates.
+    /// Names of nodes, rates, or the values of a list.
     Names(Vec<Item>),
     /// No value. Files write a word for it (`unlimited`, `none`), which reading returns as [`Word`](Self::Word).
     Absent(&'static str),
@@ -176,14 +178,15 @@ from_value! {
     Bytes: Value::Size(size) => *size,
     Limit: Value::Limit(limit) => *limit,
     Amount: Value::Amount(amount) => *amount,
+    Lapse: Value::Lapse(lapse) => *lapse,
     &'static str: Value::Word(word) => word,
     IpAddr: Value::Address(address) => *address,
 }
 
-impl FromValue for Vec<Rate> {
+impl<T: FromValue> FromValue for Vec<T> {
     fn from_value(value: &Value) -> Option<Self> {
         match value {
-            Value::Names(items) => items.iter().map(|item| Rate::from_value(&item.value)).collect(),
+            Value::Names(items) => items.iter().map(|item| T::from_value(&item.value)).collect(),
             _ => None,
         }
     }

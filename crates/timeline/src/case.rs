@@ -29,8 +29,10 @@ pub struct Case {
     pub open: String,
     /// Congestion controls that the case is meant for; empty for the file's own.
     pub controls: Vec<String>,
-    /// Cells that `narrows check` runs besides the file's own values.
+    /// Networks on which the case is repeated.
     pub grid: Grid,
+    /// Name of the link that `bottleneck` means, if one does.
+    pub bottleneck: Option<Arc<str>>,
     /// All variables that the expressions use, each once.
     pub variables: Vec<Variable>,
     /// What the functions of the expressions remember, inner ones first.
@@ -217,6 +219,8 @@ pub struct Aggregation {
     pub packets: u64,
     /// Longest time that a batch waits for its packets.
     pub time: Duration,
+    /// Whether only pure ACKs are held; other packets do not wait and overtake them.
+    pub acks: bool,
 }
 
 /// A token bucket that drops what exceeds it.

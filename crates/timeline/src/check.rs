@@ -18,6 +18,7 @@ pub struct Scope<'a> {
     variables: Vec<Variable>,
     memories: Vec<Memory>,
     errors: Vec<ExpressionError>,
+    counts_rounds: bool,
 }
 
 /// A part with its type.
@@ -27,7 +28,7 @@ impl<'a> Scope<'a> {
     /// Creates a scope with these variables and names of steps, in the order of the case.
     #[must_use]
     pub const fn new(words: &'a Vocabulary, steps: Vec<&'a str>) -> Self {
-        Self { words, steps, variables: Vec::new(), memories: Vec::new(), errors: Vec::new() }
+        Self { words, steps, variables: Vec::new(), memories: Vec::new(), errors: Vec::new(), counts_rounds: false }
     }
 
     /// Reads a condition.
@@ -47,6 +48,12 @@ impl<'a> Scope<'a> {
     /// Returns the variable that counts round trips of the flow under test.
     pub fn rounds(&mut self) -> VariableId {
         self.of_flow(self.words.under_test, FlowField::Rounds)
+    }
+
+    /// Whether a condition so far counts round trips since a step.
+    #[must_use]
+    pub const fn counts_rounds(&self) -> bool {
+        self.counts_rounds
     }
 
     /// Returns the variables used so far, and what functions of the past remember.
@@ -397,7 +404,7 @@ impl<'a> Scope<'a> {
             "since" => return Some((Node::Since(step), Type::Number(Dimension::TIME))),
             "happened" => return Some((Node::Happened(step), Type::Truth)),
             "rounds_since" => {
-                self.rounds();
+                self.counts_rounds = true;
                 return Some((Node::RoundsSince(step), Type::Number(Dimension::NUMBER)));
             }
             "highest" => MemoryKind::Highest,

@@ -27,6 +27,8 @@ pub enum Cause {
     Syntax,
     /// A name stands for nothing.
     Unknown,
+    /// The scenario has no such flow or link.
+    Absent,
     /// The congestion control of a flow has no such variable: another control may have it.
     NotOfControl,
     /// The types of its parts do not fit.

@@ -29,19 +29,19 @@ pub(crate) fn resolve(path: &Path, column: usize, words: &Vocabulary) -> Answer 
         ("flow", None) => at.flow(words.under_test),
         ("flows", Some(name)) => match words.flows.iter().position(|flow| *flow.name == **name) {
             Some(flow) => at.flow(flow),
-            None => Err(at.unknown(name, "is not a flow", words.flows.iter().map(|flow| &*flow.name))),
+            None => Err(at.absent(name, "is not a flow", words.flows.iter().map(|flow| &*flow.name))),
         },
         ("flows", None) => Err(at.unknown("flows", "needs a name, such as `flows['NAME'].cwnd`", [])),
         ("link", Some(name)) => match words.links.iter().position(|link| *link.name == **name) {
             Some(link) => at.link(link),
-            None => Err(at.unknown(name, "is not a link", words.links.iter().map(|link| &*link.name))),
+            None => Err(at.absent(name, "is not a link", words.links.iter().map(|link| &*link.name))),
         },
         ("link", None) => Err(at.unknown("link", "needs a name, such as `link['A-B'].queue`", [])),
         ("bottleneck", None) => match words.bottleneck {
             Some(link) => at.link(link),
             None => {
-                let reason = "exists with a dumbbell or a chain of one bottleneck alone; write `link['A-B']`";
-                Err(at.unknown("bottleneck", reason, words.links.iter().map(|link| &*link.name)))
+                let reason = "is the link of a dumbbell, or the one that `bottleneck` of [case] names";
+                Err(at.absent("bottleneck", reason, words.links.iter().map(|link| &*link.name)))
             }
         },
         ("path", None) => {
@@ -67,9 +67,13 @@ impl At<'_> {
         ExpressionError::new(self.column, Cause::Unknown, value, reason, allowed).known(known)
     }
 
+    fn absent<'b>(&self, value: &str, reason: &str, known: impl IntoIterator<Item = &'b str>) -> ExpressionError {
+        ExpressionError { cause: Cause::Absent, ..self.unknown(value, reason, known) }
+    }
+
     fn flow(&self, flow: usize) -> Answer {
         let Some(words) = self.words.flows.get(flow) else {
-            return Err(self.unknown(&self.path.head, "names no flow", []));
+            return Err(self.absent(&self.path.head, "names no flow", []));
         };
         let Some((control, declared)) = &words.control else {
             return Err(self.unknown(&words.name, "is not a TCP flow", []));

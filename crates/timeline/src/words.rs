@@ -89,7 +89,8 @@ impl Action {
                 format!("delay the next {packets} {} on {} by {}", filter(which), edge(at), time(*by))
             }
             Self::Aggregate { edge: at, rule: Some(rule) } => {
-                format!("aggregate up to {} packets or {} on {}", rule.packets, time(rule.time), edge(at))
+                let what = if rule.acks { "ACKs" } else { "packets" };
+                format!("aggregate up to {} {what} or {} on {}", rule.packets, time(rule.time), edge(at))
             }
             Self::Aggregate { edge: at, rule: None } => format!("end aggregation on {}", edge(at)),
             Self::Police { edge: at, rule: Some(rule) } => {

@@ -2,6 +2,7 @@
 
 mod answer;
 mod apps;
+mod case;
 mod cc;
 mod defaults;
 mod flows;
@@ -87,6 +88,7 @@ pub(crate) fn scenario(
         OrWord::Word("events") => Sampling::Events,
         OrWord::Word(_) => Sampling::Off,
     };
+    let case = build.case((&nodes.list, &links.list, &flows));
     let title = if root.given("title").is_some() { root.get("title")? } else { name.clone() };
     Some(Scenario {
         title,
@@ -105,7 +107,7 @@ pub(crate) fn scenario(
         scheme: found.scheme,
         known_schemes: catalogue.schemes.iter().map(|row| row.name).collect(),
         ip,
-        case: None,
+        case,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::Build;
 use crate::check::Path;
-use crate::problem::{Place, Problem};
+use crate::problem::{Place, Problem, ProblemKind};
 use crate::record::{Item, Layers, Record, Value};
 use crate::trace::{Deliveries, Refusal, Trace, parse_content, read};
 use crate::types::Change;
@@ -67,7 +67,8 @@ impl Build<'_> {
         let Refusal { line, value, reason, allowed } = refusal;
         match file {
             Some(path) => {
-                let problem = Problem { path, line, column: None, field, value, reason, allowed };
+                let problem =
+                    Problem { kind: ProblemKind::Value, path, line, column: None, field, value, reason, allowed };
                 self.report.add_of_file(item.place, problem);
             }
             None => self.report.add(item.place, field, value, reason, allowed),

@@ -1,5 +1,6 @@
 //! The format as data: tables, fields, kinds, defaults, ranges, docs. Parser, JSON Schema and reference read it.
 
+pub(crate) mod case;
 pub(crate) mod impair;
 mod root;
 mod schemes;
@@ -166,6 +167,12 @@ pub(crate) enum Kind {
     Nodes(usize, usize),
     /// Rates: at least and at most this many.
     Rates(usize, usize),
+    /// A value of a kind, or a list of at least one and at most this many.
+    Several(&'static Kind, usize),
+    /// A condition over the variables of a run.
+    Condition,
+    /// A time, or a number of round trips.
+    Lapse,
     /// The name of a congestion control.
     Cc,
     /// The parameters of the congestion control.
@@ -281,6 +288,9 @@ impl Kind {
             Self::Node | Self::NodePattern => "the name of a node".into(),
             Self::Nodes(..) => "a list of nodes".into(),
             Self::Rates(..) => "a list of rates".into(),
+            Self::Several(kind, _) => format!("{} or a list", kind.noun()),
+            Self::Condition => "a condition".into(),
+            Self::Lapse => "a time or a number of rounds".into(),
             Self::Cc => "the name of a congestion control".into(),
             Self::CcParams => "a table of parameters".into(),
             Self::Scheme => "the name of a scheme".into(),
@@ -342,6 +352,9 @@ impl Kind {
             Self::Rates(least, most) => {
                 format!("a list of {least} to {most} rates, each {}", Self::Rate(1, FAST).allowed())
             }
+            Self::Several(kind, most) => format!("{}, or a list of 1 to {most}", kind.allowed()),
+            Self::Condition => "a condition in quotes, such as \"flow.cwnd > 30 kB\"".into(),
+            Self::Lapse => format!("{}, or a whole number and rounds", ANY_TIME.allowed()),
             Self::Cc => "a congestion control that `narrows list cc` shows".into(),
             Self::CcParams => "a table with the congestion control's parameters".into(),
             Self::Queue => "a queue that `narrows list queues` shows".into(),

@@ -1,5 +1,6 @@
 //! Keys of the file's top level and of `[[flows]]`, with their units and defaults.
 
+use super::case::{CASE, EXPECT, STEP};
 use super::{
     ANY_RATE, ANY_TIME, Field, Kind, LARGE, LINK, MOST, NODE, Need, QUEUE, SHORTHAND, SOME_SIZE, SOME_TIME, STACKS,
     TCP, Table, WIFI, WORKLOAD, Word, workload::SIZE,
@@ -93,6 +94,9 @@ pub(super) const AFTER_SCHEMES: &[Field] = &[
         Need::Described("none"),
         "Workloads: transfers that come and go, whose number, times and sizes are drawn.",
     ),
+    Field::new("case", Kind::Table(&CASE), Need::Described("none"), "What a test case is about."),
+    Field::new("steps", Kind::Tables(&STEP), Need::Described("none"), "Steps: what changes in the run, and when."),
+    Field::new("expect", Kind::Tables(&EXPECT), Need::Described("none"), "Expectations, which `narrows check` judges."),
 ];
 
 const TCP_KINDS: &[&str] = &["bulk", "rate", "on_off", "request_response", "video"];

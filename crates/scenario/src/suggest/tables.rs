@@ -34,7 +34,7 @@ fn fits(field: &Field, tree: &Tree, catalogue: &Catalogue) -> Option<String> {
         (Kind::Queue, Branch::Text(text)) => catalogue.find_queue(text).is_some(),
         (Kind::Scheme, Branch::Text(text)) => catalogue.schemes.iter().any(|row| row.name == text),
         (Kind::Phy, Branch::Text(text)) => catalogue.find_phy(text).is_some(),
-        (Kind::Text | Kind::Name | Kind::Node | Kind::NodePattern, _) => false,
+        (Kind::Text | Kind::Condition | Kind::Name | Kind::Node | Kind::NodePattern, _) => false,
         (_, Branch::Text(_)) => value(&field.kind, tree).is_some(),
         _ => false,
     };

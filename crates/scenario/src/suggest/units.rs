@@ -38,7 +38,7 @@ pub(crate) fn hint(kind: &Kind, text: &str) -> String {
     let compact: String = unit.chars().filter(|c| !c.is_whitespace()).collect();
     let found = match kind {
         Kind::Rate(..) => rate(digits, &compact),
-        Kind::Time(..) => time(digits, &compact),
+        Kind::Time(..) | Kind::Lapse => time(digits, &compact),
         Kind::Size(..) => size(digits, &compact),
         Kind::Limit => packets(digits, &compact).or_else(|| size(digits, &compact)).or_else(|| time(digits, &compact)),
         Kind::Amount => packets(digits, &compact).or_else(|| size(digits, &compact)),

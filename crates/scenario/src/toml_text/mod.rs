@@ -1,5 +1,6 @@
 //! Writes a scenario as TOML with every default shown; it reads back as an equal scenario.
 
+mod case;
 mod syntax;
 mod wifi;
 
@@ -93,6 +94,9 @@ impl Scenario {
         }
         for workload in &self.workloads {
             element(&mut out, "workloads", &self.workload_pairs(workload, base));
+        }
+        if let Some(case) = &self.case {
+            case::write(&mut out, case, named);
         }
         out
     }

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, dead_code, missing_docs)]
 
 use narrows_scenario::{
-    Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, Files, Ns2Agent, Scenario,
-    parse, parse_with,
+    Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, CatalogueVariable, Files,
+    Ns2Agent, Scenario, parse, parse_with,
 };
 use narrows_settings::queue::Discipline;
 use narrows_units::{Bytes, Duration, Rate};
@@ -40,7 +40,13 @@ pub fn catalogue() -> Catalogue {
             CatalogueRow { recovery: Some("fack".into()), ns2: Some(Ns2Agent::Own), ..row("fack", vec![]) },
             CatalogueRow { needs_ecn: true, ..row("dctcp", vec![profile(&["rfc8257", "linux"])]) },
             CatalogueRow { l4s: true, ..row("prague", vec![]) },
-            row("bbr", vec![]),
+            CatalogueRow {
+                variables: vec![
+                    variable("phase", "", &["Startup", "Drain", "ProbeBW"]),
+                    variable("max_bw_bps", "bit/s", &[]),
+                ],
+                ..row("bbr", vec![])
+            },
             CatalogueRow { ns2: Some(Ns2Agent::TcpLinux), ..row("htcp", vec![profile(&["paper", "linux"])]) },
             CatalogueRow {
                 ns2: Some(Ns2Agent::TcpLinux),
@@ -51,7 +57,14 @@ pub fn catalogue() -> Catalogue {
         queues: queues(),
         schemes: narrows_scheme::registry().iter().map(|row| row.about).collect(),
         phys: phys(),
+        start_variables: vec![variable("start_phase", "", &["standard", "conservative"])],
+        resume_variables: Vec::new(),
     }
+}
+
+fn variable(name: &str, unit: &str, words: &[&str]) -> CatalogueVariable {
+    let words = words.iter().map(|&word| word.to_owned()).collect();
+    CatalogueVariable { name: name.into(), unit: unit.into(), doc: "A variable.".into(), words }
 }
 
 /// The disciplines of the engine.

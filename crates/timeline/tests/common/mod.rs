@@ -6,7 +6,6 @@ use narrows_timeline::{
     Step, Until, Values, Variable, VariableId, Vocabulary, Watch, When,
 };
 use narrows_units::{Duration, Instant};
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -122,7 +121,7 @@ impl Written {
 pub struct Run {
     pub watch: Watch,
     pub case: Arc<Case>,
-    values: RefCell<BTreeMap<String, f64>>,
+    values: BTreeMap<String, f64>,
     begun: bool,
     pub happened: Vec<(u64, String)>,
     now: u64,
@@ -133,7 +132,7 @@ struct Now<'a>(&'a Run);
 impl Values for Now<'_> {
     fn value(&self, id: VariableId) -> f64 {
         let name = &self.0.case.variables[id.0].name;
-        self.0.values.borrow().get(name).copied().unwrap_or(f64::NAN)
+        self.0.values.get(name).copied().unwrap_or(f64::NAN)
     }
 
     fn begun(&self) -> bool {
@@ -145,8 +144,7 @@ impl Run {
     pub fn new(written: &Written) -> Self {
         let case = Arc::new(written.case());
         let watch = Watch::new(Arc::clone(&case));
-        let values = RefCell::new(BTreeMap::new());
-        Self { watch, case, values, begun: true, happened: Vec::new(), now: 0 }
+        Self { watch, case, values: BTreeMap::new(), begun: true, happened: Vec::new(), now: 0 }
     }
 
     pub fn not_begun(mut self) -> Self {
@@ -161,7 +159,7 @@ impl Run {
     /// Sets values, then looks at this time in milliseconds. Raw values, in the variables' units.
     pub fn look(&mut self, ms: u64, values: &[(&str, f64)]) -> &mut Self {
         for (name, value) in values {
-            self.values.borrow_mut().insert((*name).to_owned(), *value);
+            self.values.insert((*name).to_owned(), *value);
         }
         self.now = ms;
         let mut watch = self.watch.clone();
