@@ -22,6 +22,7 @@ fn catalogue() -> Catalogue {
         cc: vec![row("reno", Vec::new()), row("cubic", cubic)],
         schemes: narrows_scheme::registry().iter().map(|row| row.about).collect(),
         phys: phys(),
+        ..Catalogue::default()
     }
 }
 
