@@ -28,6 +28,7 @@ mod rows;
 mod seeds;
 mod sizes;
 mod states;
+mod steps;
 mod subqueues;
 mod timer;
 mod topology;
@@ -57,6 +58,7 @@ pub use reporters::{CONNECTION, CONNECTION_VARIABLES, DisciplineVariables, disci
 pub use rows::{counters, impairment_total, queue_row, queue_total, router_row, router_total};
 pub use seeds::Seeds;
 pub use states::{Reporter, States};
+pub use steps::{Effect, Touched, edge_of, effects, link_value, watched_flows};
 pub use subqueues::Subqueues;
 pub use timer::QueueTimer;
 pub use topology::{Edge, Topology};

@@ -84,7 +84,7 @@ pub(crate) fn live(
     };
     match py.detach(|| narrows_live::run(&scenario.0, &options)) {
         Ok(made) => {
-            let outcome = Outcome { samples: made.samples, events: 0, packets: made.packets };
+            let outcome = Outcome { samples: made.samples, events: 0, packets: made.packets, case: None };
             Ok(PyResult(outcome, Some(made.conditions), progress.unwrap_or_default()))
         }
         Err(error) => Err(live_error(py, &error)),
@@ -130,7 +130,7 @@ pub(crate) fn vm_header(memory: &[u8]) -> (u8, u64, u64, u64, u64) {
 pub(crate) fn vm_result(py: Python<'_>, scenario: &PyScenario, result: &[u8]) -> PyResultOf<PyResult> {
     match py.detach(|| vm::decode(result, &scenario.0)) {
         Ok(made) => {
-            let outcome = Outcome { samples: made.samples, events: 0, packets: made.packets };
+            let outcome = Outcome { samples: made.samples, events: 0, packets: made.packets, case: None };
             Ok(PyResult(outcome, Some(made.conditions), std::sync::Arc::default()))
         }
         Err(error) => Err(live_error(py, &error)),

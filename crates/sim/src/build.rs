@@ -1,5 +1,6 @@
 //! Builds a simulation from a scenario: links, queues, agents, flows, and the factory of connections.
 
+use crate::case::CaseRun;
 use crate::connections::Connections;
 use crate::event::{Agenda, MAX_SLOTS};
 use crate::factory::Factory;
@@ -12,7 +13,7 @@ use crate::routes::Routes;
 use crate::run::{Options, RunError};
 use crate::slots::Slots;
 use crate::world::World;
-use narrows_fabric::{Edge, Exit, MAX_FLOWS, Node, Nodes, Seeds, Topology, agents, flow_sources, flow_start};
+use narrows_fabric::{Edge, Exit, MAX_FLOWS, Node, Nodes, Seeds, Topology, Touched, agents, flow_sources, flow_start};
 use narrows_scenario as scenario;
 use narrows_scenario::Scenario;
 use narrows_scheme::Port;
@@ -56,10 +57,14 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
     go_on()?;
     fold(scenario, &topology, &nodes, &mut links, &mut routes);
     go_on()?;
+    let touched = Touched::by(scenario);
     let mut states = Vec::with_capacity(flows);
-    for (index, (flow, source)) in scenario.flows.iter().zip(flow_sources(scenario, seeds)).enumerate() {
+    for (index, (flow, mut source)) in scenario.flows.iter().zip(flow_sources(scenario, seeds)).enumerate() {
         if index.is_multiple_of(1 << 14) {
             go_on()?;
+        }
+        if touched.flows.contains(&index) {
+            source.allow_control();
         }
         states.push(FlowState::new(flow, flow_start(scenario, flow, seeds), source));
     }
@@ -86,6 +91,7 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
         sampling: scenario.sampling,
         states: crate::states::StateSampler::new(scenario, options.disciplines),
         plain_loop,
+        case: scenario.case.as_ref().map(|case| Box::new(CaseRun::new(case, options))),
         events: 0,
         look_at: 0,
         packets: 0,

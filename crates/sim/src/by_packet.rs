@@ -45,7 +45,7 @@ impl World<'_> {
     }
 
     #[inline]
-    fn watch_departure(&mut self, edge: usize) {
+    pub(crate) fn watch_departure(&mut self, edge: usize) {
         if self.plain_loop
             && let Link::Queue(link) = &self.links[edge]
         {

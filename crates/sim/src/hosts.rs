@@ -43,6 +43,7 @@ impl World<'_> {
         }
         self.progress(flow, end);
         self.pump(flow, end, probe);
+        self.look_after(flow, end, probe);
     }
 
     /// Informs the applications of data that has arrived.
@@ -116,7 +117,7 @@ impl World<'_> {
 
     /// Sends what a connection has to send, and re-arms its timer.
     #[inline]
-    fn pump<P: Probe>(&mut self, flow: usize, end: End, probe: &mut P) {
+    pub(crate) fn pump<P: Probe>(&mut self, flow: usize, end: End, probe: &mut P) {
         let now = self.now;
         let along = end == End::Client;
         let way = self.routes.start(flow, along);
@@ -245,6 +246,11 @@ impl World<'_> {
         let Some(ends) = self.factory.connections(&self.scenario.flows[flow], flow) else { return };
         self.connections.open(flow, ends);
         let state = &self.flows[flow];
+        if self.case.as_ref().is_some_and(|run| run.watches(flow))
+            && let Some(sender) = self.connections.get_mut(flow, state.sender())
+        {
+            sender.begin_measuring();
+        }
         let receiver = self.connections.get_mut(flow, state.sender().other());
         if let (Some(reader), Some(receiver)) = (&state.reader, receiver) {
             receiver.set_auto_read(false);

@@ -7,6 +7,7 @@
 mod build;
 mod by_packet;
 mod capture;
+mod case;
 mod connections;
 mod digest;
 mod edge;

@@ -9,7 +9,7 @@
 use crate::edge::Link;
 use crate::line::Line;
 use crate::routes::Routes;
-use narrows_fabric::{Nodes, Seeds, Topology, link_direction, link_losses};
+use narrows_fabric::{Nodes, Seeds, Topology, Touched, link_direction, link_losses};
 use narrows_queue::{BuildError, Disciplines, Limit};
 use narrows_scenario::{Direction, Flow, Sampling, Scenario};
 use narrows_units::{Bytes, Instant};
@@ -26,16 +26,23 @@ pub(crate) fn links(
     disciplines: Disciplines,
 ) -> Result<Vec<Link>, BuildError> {
     let mut links = Vec::with_capacity(2 * scenario.links.len());
+    let touched = Touched::by(scenario);
+    // A run with a case may end at any time, and a line computes ahead of its time.
+    let by_packet = plain_loop || scenario.case.is_some();
     for link in &scenario.links {
         let (a, b) = (&scenario.nodes[link.a].name, &scenario.nodes[link.b].name);
         for (direction, from, to) in [(&link.forward, a, b), (&link.reverse, b, a)] {
             let watched = nodes.sees_departures(links.len());
             let path = format!("link/{from}->{to}");
-            let by_arithmetic = is_simple(direction, disciplines)? && !watched && !plain_loop;
+            let by_arithmetic = is_simple(direction, disciplines)? && !watched && !by_packet;
             links.push(if by_arithmetic {
                 line(direction, direction.queue.limit, &path, scenario, seeds)
             } else {
-                Link::Queue(Box::new(link_direction(direction, &path, watched, seeds, disciplines)?))
+                let mut link = link_direction(direction, &path, watched, seeds, disciplines)?;
+                if touched.edges.contains(&links.len()) {
+                    link.allow_interventions(&path, seeds);
+                }
+                Link::Queue(Box::new(link))
             });
         }
     }
@@ -61,10 +68,12 @@ pub(crate) fn small_queues(scenario: &Scenario, disciplines: Disciplines) -> Res
     if !hosts.contains(&true) {
         return Ok(Vec::new());
     }
+    let touched = Touched::by(scenario);
     let mut directions = Vec::with_capacity(2 * scenario.links.len());
     for link in &scenario.links {
         for (from, direction) in [(link.a, &link.forward), (link.b, &link.reverse)] {
-            directions.push(hosts[from] && is_simple(direction, disciplines)?);
+            let constant = !touched.edges.contains(&directions.len());
+            directions.push(hosts[from] && constant && is_simple(direction, disciplines)?);
         }
     }
     Ok(directions)

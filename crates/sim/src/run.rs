@@ -10,6 +10,8 @@ use narrows_fabric::{MOST_FLOWS, PcapFailure, Progress, Seeds, TooMany, Topology
 use narrows_queue::{BuildError, Disciplines};
 use narrows_samples::{Fault, NoProbe, Probe, Samples, Store};
 use narrows_scenario::{Sampling, Scenario};
+use narrows_timeline::{Case, Outcome as CaseOutcome};
+use narrows_units::Instant;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -81,6 +83,11 @@ pub struct Options<'a> {
     pub algorithms: Option<&'a Arc<dyn Algorithms>>,
     /// Queue disciplines: those of the registry, and those of the caller.
     pub disciplines: Disciplines,
+    /// Ends the run as soon as all steps of the scenario's test case have happened and all expectations are decided.
+    /// Totals then are over the shorter run.
+    pub until_decided: bool,
+    /// Records the values of the case's variables at the looks from the first time to the second.
+    pub looks: Option<(Instant, Instant)>,
     /// Where samples that exceed the memory budget go; `None` keeps all of them in memory. Their values do not change.
     pub spill: Option<&'a Arc<Spill>>,
 }
@@ -116,6 +123,8 @@ pub struct Outcome {
     pub events: u64,
     /// Packets that arrived at a node, counted at every hop.
     pub packets: u64,
+    /// The scenario's test case and what came of it; `None` for a scenario without one.
+    pub case: Option<(Arc<Case>, CaseOutcome)>,
 }
 
 impl Outcome {
@@ -175,5 +184,6 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, RunErr
     samples.series = world.states.take().map_or_else(Vec::new, |states| states.into_series());
     world.put_away();
     world.totals(&mut samples, options)?;
-    Ok(Outcome { samples, events: world.events, packets: world.packets })
+    let case = world.case.take().and_then(|run| run.into_outcome());
+    Ok(Outcome { samples, events: world.events, packets: world.packets, case })
 }

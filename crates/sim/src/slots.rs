@@ -57,9 +57,14 @@ impl Slots {
         Slot::new(self.near() + 4 * self.flows + self.channels + edge)
     }
 
+    /// The slot of looks at a case, which come after all other events of the same instant but samples.
+    pub(crate) const fn case(self) -> Slot {
+        self.departure(if self.plain { self.edges } else { 0 })
+    }
+
     /// The slot of samples, which come after all other events of the same instant.
     pub(crate) const fn sampler(self) -> Slot {
-        self.departure(if self.plain { self.edges } else { 0 })
+        Slot::new(self.case().index() + 1)
     }
 
     /// The source that owns a slot.
@@ -83,6 +88,7 @@ impl Slots {
             channel if channel < self.channels => Source::Channel(channel),
             rest => match rest - self.channels {
                 edge if self.plain && edge < self.edges => Source::Departure(edge),
+                rest if rest == if self.plain { self.edges } else { 0 } => Source::Case,
                 _ => Source::Sampler,
             },
         }
@@ -106,6 +112,8 @@ pub(crate) enum Source {
     Channel(usize),
     /// The near end of a direction of a link (in the plain loop only).
     Departure(usize),
+    /// Looks at a case.
+    Case,
     /// Samples.
     Sampler,
 }
@@ -119,6 +127,7 @@ mod tests {
         for plain in [false, true] {
             let slots = Slots::new(3, 2, 2, plain);
             let mut all = vec![(Slots::CHANGES, Source::Changes), (slots.sampler(), Source::Sampler)];
+            all.push((slots.case(), Source::Case));
             all.extend((0..3).map(|edge| (Slots::link(edge), Source::Link(edge))));
             for flow in 0..2 {
                 all.extend([End::Client, End::Server].map(|end| (slots.timer(flow, end), Source::Timer(flow, end))));

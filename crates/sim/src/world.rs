@@ -59,6 +59,8 @@ pub(crate) struct World<'a> {
     /// The state of algorithms as samples, if the scenario asks for it.
     pub(crate) states: Option<Box<crate::states::StateSampler>>,
     pub(crate) plain_loop: bool,
+    /// The scenario's test case, if it has one.
+    pub(crate) case: Option<Box<crate::case::CaseRun>>,
     pub(crate) events: u64,
     /// Number of events at which the progress handle is checked next.
     pub(crate) look_at: u64,
@@ -98,6 +100,9 @@ impl World<'_> {
         self.watch_departures();
         if let Sampling::Interval(_) = self.sampling {
             self.agenda.arm(self.slots.sampler(), Instant::ZERO);
+        }
+        if self.case.is_some() {
+            self.agenda.arm(self.slots.case(), Instant::ZERO);
         }
     }
 
@@ -139,6 +144,7 @@ impl World<'_> {
         }
         self.radio.catch_up(self.end, &mut self.flows);
         self.losses.count(self.end, &mut self.flows);
+        self.finish_case();
         if let Some(progress) = progress {
             if progress.stopped() {
                 return Err(RunError::Stopped);
@@ -158,12 +164,19 @@ impl World<'_> {
     fn handle<P: Probe>(&mut self, slot: Slot, probe: &mut P) {
         match self.slots.source(slot) {
             Source::Link(edge) => self.arrival(edge, probe),
-            Source::Timer(flow, end) => self.timer(flow, end, probe),
-            Source::App(flow) => self.wake(flow, probe),
+            Source::Timer(flow, end) => {
+                self.timer(flow, end, probe);
+                self.look_after(flow, end, probe);
+            }
+            Source::App(flow) => {
+                self.wake(flow, probe);
+                self.look_after(flow, End::Client, probe);
+            }
             Source::Reader(flow) => self.read(flow, probe),
             Source::Channel(channel) => self.air(channel, probe),
             Source::Departure(edge) => self.departure(edge, probe),
             Source::Changes => self.change_links(),
+            Source::Case => self.look(probe),
             Source::Sampler => self.sample(probe),
         }
     }

@@ -58,13 +58,13 @@ impl Bulk {
 }
 
 impl Control {
-    fn new(traffic: &Traffic, write: Bytes) -> Self {
+    fn new(traffic: &Traffic) -> Self {
         let bulk = match traffic {
             Traffic::Bulk { size } => Some(Bulk {
                 endless: size.is_none(),
                 left: size.unwrap_or_default(),
                 rate: None,
-                write,
+                write: Bytes::ZERO,
                 pace: Serialiser::default(),
                 offered: false,
             }),
@@ -89,17 +89,11 @@ impl Control {
 }
 
 impl Source {
-    /// Lets steps pause the application, and limit the rate of a bulk transfer, whose writes then are of `write` bytes.
-    /// Called before the application is first woken. A bulk transfer of bounded size then does not close by itself: the
-    /// caller closes once all is [written](Self::has_written_all) and sent.
-    pub fn allow_control(&mut self, write: Bytes) {
-        self.control = Some(Box::new(Control::new(&self.traffic, write)));
-    }
-
-    /// Whether steps may pause the application.
-    #[must_use]
-    pub const fn is_controlled(&self) -> bool {
-        self.control.is_some()
+    /// Lets steps pause the application, and limit the rate of a bulk transfer. Called before the application is first
+    /// woken. A bulk transfer of bounded size then does not close by itself: the caller closes once all is
+    /// [written](Self::has_written_all) and sent.
+    pub fn allow_control(&mut self) {
+        self.control = Some(Box::new(Control::new(&self.traffic)));
     }
 
     /// Stops the application: it writes nothing until [`resume`](Self::resume). Returns whether the caller withdraws
@@ -132,12 +126,12 @@ impl Source {
         if missed || control.offers || control.bulk.is_some() { now } else { Instant::NEVER }
     }
 
-    /// Limits a bulk transfer's writes to this rate, or ends the limit; returns when it wants to be woken. The caller
-    /// withdraws what was not sent, and reports it by [`take_back`](Self::take_back). Other applications keep their
-    /// rates.
-    pub fn limit(&mut self, rate: Option<Rate>, now: Instant) -> Instant {
+    /// Limits a bulk transfer to this rate, in writes of `write` bytes, or ends the limit; returns when it wants to be
+    /// woken. The caller withdraws what was not sent, and reports it by [`take_back`](Self::take_back). Other
+    /// applications keep their rates.
+    pub fn limit(&mut self, rate: Option<Rate>, write: Bytes, now: Instant) -> Instant {
         let Some(Control { bulk: Some(bulk), .. }) = self.control.as_deref_mut() else { return Instant::NEVER };
-        bulk.rate = rate;
+        (bulk.rate, bulk.write) = (rate, write.max(Bytes::new(1)));
         bulk.pace = Serialiser::default();
         now
     }
@@ -160,7 +154,7 @@ mod tests {
 
     fn source(traffic: Traffic) -> Source {
         let mut source = Source::new(traffic, Stream::new(1, 0, "flow", "app"), Datagram::default(), None);
-        source.allow_control(Bytes::new(1000));
+        source.allow_control();
         source
     }
 
@@ -169,6 +163,7 @@ mod tests {
     }
 
     const NEVER: Instant = Instant::NEVER;
+    const WRITE: Bytes = Bytes::new(1000);
 
     #[test]
     fn a_bounded_transfer_writes_its_size_whatever_pauses_it() {
@@ -180,7 +175,7 @@ mod tests {
         assert_eq!(app.wake(at(1)), (Act::Nothing, NEVER));
         assert_eq!(app.resume(at(2)), at(2));
         // 8 Mb/s: a write of 1000 bytes a millisecond.
-        assert_eq!(app.limit(Some(Rate::mbps(8)), at(2)), at(2));
+        assert_eq!(app.limit(Some(Rate::mbps(8)), WRITE, at(2)), at(2));
         let mut now = at(2);
         let mut written = 2_500;
         while now < NEVER {
@@ -203,10 +198,10 @@ mod tests {
         assert!(app.pause());
         app.take_back(Bytes::new(5));
         assert_eq!((app.resume(at(3)), app.wake(at(3))), (at(3), all));
-        app.limit(Some(Rate::mbps(8)), at(4));
+        app.limit(Some(Rate::mbps(8)), WRITE, at(4));
         app.take_back(Bytes::new(5));
         assert_eq!(app.wake(at(4)), (Act::Write(Bytes::new(1000)), at(5)));
-        app.limit(None, at(6));
+        app.limit(None, WRITE, at(6));
         assert_eq!(app.wake(at(6)), all);
         assert!(!app.has_written_all());
     }
