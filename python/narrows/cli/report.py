@@ -109,6 +109,12 @@ def _writer(directory: Path, asked: dict[str, str]) -> Callable[[Path], object]:
             "allowed: the `narrows aqm` command that made it, which reuses its runs and writes the page again"
         )
         raise InputError(message)
+    if found == "evaluation":
+        message = (
+            f"{directory}: holds an evaluation, whose page is {directory / results.REPORT}; allowed: the "
+            "`narrows evaluate` command that made it, which reuses its runs and writes the page again"
+        )
+        raise InputError(message)
     from narrows.report import write_report
 
     result = results.load(directory)

@@ -81,6 +81,10 @@ VERBS: Final = (
     ),
     Verb("aqm", "Run every queue discipline on the scenarios of RFC 7928, and compare delay and goodput."),
     Verb("check", "Run test cases: scenarios with a timeline of steps, and expectations that are judged."),
+    Verb(
+        "evaluate",
+        "Evaluate a congestion control by the criteria of RFC 9743: met, not met or undecided, each with its interval.",
+    ),
     Verb("trace", "Make a trace of deliveries from a capture or a run, draw it, or show what a trace holds."),
     Verb(
         "packetdrill",

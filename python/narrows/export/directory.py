@@ -87,6 +87,12 @@ def _read(directory: Path) -> Contents:
             "reproduce wrote with -o"
         )
         raise InputError(message)
+    if found == "evaluation":
+        message = (
+            f"{directory}: holds an evaluation, which has its tables and figures beside its page: rows.csv, figures/; "
+            "allowed: a directory that narrows run, live, compare, contest, sweep, aqm or reproduce wrote with -o"
+        )
+        raise InputError(message)
     if found == "contrast":
         return contrasts.load(directory)
     if found == "reproduction":

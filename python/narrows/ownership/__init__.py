@@ -11,7 +11,18 @@ which finishes it.
 from __future__ import annotations
 
 from narrows.ownership.claim import Claim, Target, changed, claim, page, parts
-from narrows.ownership.manifest import AGILE_SD, AQM, CONTEST, MANIFEST, NGWA_LIVE, PAGES, RESULTS, SWEEP, UNFINISHED
+from narrows.ownership.manifest import (
+    AGILE_SD,
+    AQM,
+    CONTEST,
+    EVALUATION,
+    MANIFEST,
+    NGWA_LIVE,
+    PAGES,
+    RESULTS,
+    SWEEP,
+    UNFINISHED,
+)
 from narrows.ownership.recovery import found, settle
 from narrows.ownership.removal import remove
 from narrows.ownership.writing import adding, staged
@@ -20,6 +31,7 @@ __all__ = [
     "AGILE_SD",
     "AQM",
     "CONTEST",
+    "EVALUATION",
     "MANIFEST",
     "NGWA_LIVE",
     "PAGES",

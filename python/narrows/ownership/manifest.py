@@ -28,6 +28,7 @@ RESULTS: Final = "results"
 CONTEST: Final = "contest"
 SWEEP: Final = "sweep"
 AQM: Final = "comparison of queue disciplines"
+EVALUATION: Final = "evaluation"
 AGILE_SD: Final = "reproduction of agile-sd"
 NGWA_LIVE: Final = "live reproduction of NGWA"
 UNFINISHED: Final = "set of unfinished runs"
@@ -42,6 +43,7 @@ _PART: Final = r"part-\d{8}-[0-9a-f]{8}\.parquet"
 GROWING: Final = {
     CONTEST: re.compile(r"runs\.jsonl"),
     AQM: re.compile(r"runs\.jsonl"),
+    EVALUATION: re.compile(r"runs\.jsonl"),
     NGWA_LIVE: re.compile(r"runs\.jsonl"),
     UNFINISHED: re.compile(r"runs\.jsonl|lock|[0-9a-f]{64}\.zip|\.[0-9a-f]{64}\.zip\.\d+\.partial"),
     SWEEP: re.compile(rf"lock|(runs|other|broken)(/({_PART}|\.{_PART}\.\d+\.partial))?"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from pathlib import Path
 
-Kind = Literal["run", "comparison", "contrast", "reproduction", "sweep", "aqm", "contest"]
+Kind = Literal["run", "comparison", "contrast", "reproduction", "sweep", "aqm", "contest", "evaluation"]
 """What a directory holds. ``comparison`` is written by ``narrows run --both``, ``contrast`` by ``narrows compare``."""
 
 
@@ -30,6 +30,7 @@ def kind_of(directory: Path) -> Kind | None:
     from narrows.studies.contest.page import SUMMARY as CONTEST
     from narrows.studies.contrast.directory import FILE as CONTRAST
     from narrows.studies.contrast.table import KIND
+    from narrows.studies.evaluate.export import SUMMARY as EVALUATION
     from narrows.studies.sweep.directory import MARKER
 
     if (directory / results.COMPARISON).is_file():
@@ -38,5 +39,11 @@ def kind_of(directory: Path) -> Kind | None:
         return "reproduction" if has(directory / results.SUMMARY, "paper") else "run"
     if has(directory / CONTRAST, "kind", KIND):
         return "contrast"
-    named: tuple[tuple[str, Kind], ...] = ((MARKER, "sweep"), (AQM, "aqm"), (CONTEST, "contest"), (RUNS, "contest"))
+    named: tuple[tuple[str, Kind], ...] = (
+        (MARKER, "sweep"),
+        (AQM, "aqm"),
+        (EVALUATION, "evaluation"),
+        (CONTEST, "contest"),
+        (RUNS, "contest"),
+    )
     return next((kind for name, kind in named if (directory / name).is_file()), None)

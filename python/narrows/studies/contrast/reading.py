@@ -29,6 +29,7 @@ _OTHERS: Final = {
     "contest": "a contest, whose page compares its pairs: narrows report {}",
     "aqm": "a comparison of queue disciplines, whose page is {}/report.html",
     "contrast": "a comparison of results, whose page is {}/report.html",
+    "evaluation": "an evaluation, whose page is {0}/report.html; compare two: narrows evaluate CC --against {0}",
 }
 """Directories that are no result of a scenario, by kind, and what to do instead."""
 

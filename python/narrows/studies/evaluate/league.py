@@ -1,0 +1,106 @@
+"""The league table: evaluations of many controls beside each other, as Markdown (``docs/league.md``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from narrows.base.format import number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+GROUPS: Final = (("5.1", "alone"), ("5.2", "mixed"), ("6", "general use"), ("7", "special cases"))
+"""Sections whose verdicts are counted together, and their headings."""
+
+_INTRODUCTION: Final = """# The league table
+
+This page shows how every congestion control that ships does by the criteria of RFC 9743. [evaluate.md](evaluate.md)
+explains them, and `narrows evaluate NAME --quick -o DIR` writes the page of one control, with every row, its threshold
+and its interval. RFC 9743 sets no thresholds: a low number is a question to answer, and no verdict on a control that
+was made for another network.
+
+Made by the commands
+
+```console
+$ {command}
+```
+"""
+
+
+def markdown(evaluations: Iterable[Mapping[str, Any]], command: str) -> str:
+    """Write the league table.
+
+    Parameters
+    ----------
+    evaluations : iterable of mapping
+        As `narrows.studies.evaluate.export.to_json` returns them.
+    command : str
+        The command that made the table.
+
+    Returns
+    -------
+    str
+        Markdown, which ends with a newline.
+    """
+    rows = sorted(evaluations, key=lambda one: (-_share(one["rows"]), one["control"]))
+    parts = [_INTRODUCTION.format(command=command), _verdicts(rows)]
+    classes = list(dict.fromkeys(entry["class"] for one in rows for entry in one["classes"]))
+    for title, key, text in (
+        ("Goodput", "use", "Goodput over CUBIC's in the same networks, geometric mean."),
+        ("Delay", "delay", "Queueing delay, or 95 % of round-trip times, over CUBIC's, geometric mean."),
+        ("Harm", "harm", "Largest mean harm to another flow's rate, of 1; negative where the other gains."),
+    ):
+        parts.append(f"## {title} by path class\n\n{text}\n\n{_by_class(rows, classes, key)}")
+    identity = sorted({(one["version"], one["build"], one["quick"], one["seed"]) for one in rows})
+    made = "; ".join(
+        f"version {version}, {'quick' if quick else 'whole'}, seed {seed}" for version, _, quick, seed in identity
+    )
+    parts.append(f"## Made by\n\n{made}.\n\n{_digests(rows)}")
+    return "\n".join(parts)
+
+
+def _share(rows: Sequence[Mapping[str, Any]]) -> float:
+    judged = [row for row in rows if row["verdict"] != "not applicable"]
+    return sum(row["verdict"] == "met" for row in judged) / len(judged) if judged else 0.0
+
+
+def _verdicts(evaluations: Sequence[Mapping[str, Any]]) -> str:
+    head = "| control | met | not met | undecided | not applicable | " + " | ".join(
+        f"{title} ({section})" for section, title in GROUPS
+    )
+    lines = [f"{head} |", "|---|" + "---|" * (4 + len(GROUPS))]
+    for one in evaluations:
+        counts = one["verdicts"]
+        cells = [f"`{one['control']}`", *(str(counts[name]) for name in ("met", "not met", "undecided"))]
+        cells.append(str(counts["not applicable"]))
+        for section, _ in GROUPS:
+            own = [
+                row
+                for row in one["rows"]
+                if row["section"].split(".")[: section.count(".") + 1] == section.split(".")
+                and row["verdict"] != "not applicable"
+            ]
+            cells.append(f"{sum(row['verdict'] == 'met' for row in own)} of {len(own)}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "## Verdicts\n\nBy the share of criteria that are met, of those that apply.\n\n" + "\n".join(lines) + "\n"
+
+
+def _by_class(evaluations: Sequence[Mapping[str, Any]], classes: Sequence[str], key: str) -> str:
+    table = {one["control"]: {entry["class"]: entry[key] for entry in one["classes"]} for one in evaluations}
+    shown = [name for name in classes if any(values.get(name) is not None for values in table.values())]
+    lines = [f"| control | {' | '.join(shown)} |", "|---|" + "---|" * len(shown)]
+    lines += [
+        f"| `{control}` | {' | '.join(_number(values.get(name)) for name in shown)} |"
+        for control, values in table.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _number(value: float | None) -> str:
+    return f"−{number(-value)}" if value is not None and value < 0 else number(value)
+
+
+def _digests(evaluations: Sequence[Mapping[str, Any]]) -> str:
+    lines = ["| control | runs | digest |", "|---|---|---|"]
+    lines += [f"| `{one['control']}` | {one['runs']:,} | `{one['digest'][:16]}` |" for one in evaluations]
+    return "\n".join(lines) + "\n"
