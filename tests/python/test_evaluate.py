@@ -213,6 +213,8 @@ def test_cubic_does_no_more_harm_than_cubic() -> None:
     for one in made.judged:
         assert one.decision.verdict == "met"
         assert one.decision.difference.sd == pytest.approx(0, abs=1e-12) or one.row.criterion.measure != HARM
+    # Of a flow that had the link alone, an equal one takes about half.
+    assert made.of_row("harm-cubic.pair").decision.value.mean == pytest.approx(0.5, abs=0.15)
 
 
 def test_a_control_without_congestion_control_fails_what_it_must() -> None:

@@ -184,8 +184,8 @@ def _queue(name: str) -> Callable[[Seen], float | None]:
 
 
 def _victim_mbps(seen: Seen) -> float | None:
-    rates = seen.rates(seen.others)
-    return math.fsum(rates) / len(rates) if rates else None
+    # The sum, since the arm in which the others are alone has a silent flow among them.
+    return math.fsum(seen.rates(seen.others)) if seen.others else None
 
 
 def _victim_loss(seen: Seen) -> float | None:
