@@ -4,6 +4,7 @@
 //! modules here (`crates/*/tests/corpus.rs`). A module therefore depends only on the crate under test and on that
 //! crate's own dependencies.
 
+pub mod condition;
 pub mod live;
 pub mod packetdrill;
 pub mod scenario;

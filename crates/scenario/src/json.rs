@@ -15,8 +15,9 @@ use serde_json::{Map, Value, json};
 
 impl Scenario {
     /// Returns the scenario with shorthands expanded and names resolved, for drawings and tables: `nodes`, `links`,
-    /// `wifi`, `flows`, and a key per scheme, `null` unless it runs. A test case also has `case` ([`case_json`]). Numbers are in the base units that their keys end
-    /// in (`_ns`, `_bps`, `_bytes`); `null` is none or unlimited.
+    /// `wifi`, `flows`, and a key per scheme, `null` unless it runs. A file with a test case also has `case`
+    /// ([`case_json`]). Numbers are in the base units that their keys end in (`_ns`, `_bps`, `_bytes`); `null` is none
+    /// or unlimited.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let name = |index: usize| self.nodes.get(index).map_or("", |node| node.name.as_str());

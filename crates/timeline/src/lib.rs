@@ -35,7 +35,7 @@ pub use error::{Cause, ExpressionError};
 pub use expression::{Expression, Memory, MemoryId};
 pub use functions::{FUNCTIONS, Function};
 pub use outcome::{ExpectationOutcome, Outcome, Shown, StepOutcome, Verdict};
-pub use parse::{DEEPEST, LONGEST, parse};
+pub use parse::{DEEPEST, LONGEST, MOST_OPERATORS, parse};
 pub use unit::{UNITS, Unit};
 pub use vocabulary::{
     Declared, FlowField, FlowWords, LinkField, LinkWords, PHASES, PathField, Row, Side, Source, TRUTH, Variable,

@@ -16,6 +16,9 @@ pub const LONGEST: usize = 2000;
 /// Deepest nesting of parentheses.
 pub const DEEPEST: usize = 40;
 
+/// Most operators and functions of an expression. They bound how deep it is.
+pub const MOST_OPERATORS: usize = 100;
+
 /// Reads an expression.
 ///
 /// # Errors
@@ -33,8 +36,27 @@ pub fn parse(text: &str) -> Result<Ast, ExpressionError> {
         return Err(ExpressionError::new(column(text, at), Cause::Syntax, "", "is nested too deeply", allowed));
     }
     let mut pairs = Grammar::parse(Rule::expression, text).map_err(|error| syntax(text, &error))?;
+    let operators = pairs.clone().flatten().filter(|pair| is_operator(pair.as_rule())).count();
+    if operators > MOST_OPERATORS {
+        let (reason, allowed) = (format!("has {operators} operators"), format!("at most {MOST_OPERATORS}"));
+        return Err(ExpressionError::new(1, Cause::Syntax, "", reason, allowed));
+    }
     let whole = pairs.next().and_then(|pair| pair.into_inner().next());
     whole.map_or_else(|| Err(missing(1)), |pair| any(text, pair))
+}
+
+const fn is_operator(rule: Rule) -> bool {
+    matches!(
+        rule,
+        Rule::or
+            | Rule::and
+            | Rule::not
+            | Rule::minus
+            | Rule::comparator
+            | Rule::additive
+            | Rule::multiplicative
+            | Rule::call
+    )
 }
 
 /// Byte offset of the first parenthesis that is too deep.
