@@ -17,10 +17,7 @@ if TYPE_CHECKING:
     from narrows.studies.check import CaseResult, Check, Plan
     from narrows.studies.contest.contestant import Contestant
 
-EXAMPLE = (
-    "Example: narrows check cubic\n\n"
-    "With a page, JUnit XML and JSON: narrows check cubic -o results/check"
-)
+EXAMPLE = "Example: narrows check cubic\n\nWith a page, JUnit XML and JSON: narrows check cubic -o results/check"
 
 
 @guarded

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from narrows import ownership
 from narrows.report import render
-from narrows.studies.check import junit, page
+from narrows.studies.check import figures, junit, page
 
 if TYPE_CHECKING:
     from narrows.execution.means import Means
@@ -45,12 +45,21 @@ def write(check: Check, directory: Target, means: Means | None = None) -> None:
     from narrows.studies.check.execute import traced
 
     held = ownership.claim(directory, kind=KIND)
-    failed = [index for index, one in enumerate(check.cases) if one.failed and one.outcome is not None]
-    series = traced(check, failed[: page.MOST_PLOTS], means)
+    series = traced(check, _windows(check), means)
     with ownership.staged(held) as folder:
         render.write_text(folder / PAGE, page.text(check, series))
         render.write_text(folder / JUNIT, junit.text(check))
         render.write_text(folder / SUMMARY, dumps(check))
+
+
+def _windows(check: Check) -> dict[int, tuple[float, float]]:
+    """Return the part of each failed run that its plot shows."""
+    made: dict[int, tuple[float, float]] = {}
+    for index, one in enumerate(check.cases):
+        if one.failed and one.outcome is not None and len(made) < page.MOST_PLOTS:
+            around = figures.Around.of(one.outcome, one.first_failure())
+            made[index] = around.begin_s, around.end_s
+    return made
 
 
 def dumps(check: Check) -> str:

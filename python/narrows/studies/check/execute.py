@@ -19,6 +19,8 @@ from narrows.studies.check.result import CaseResult, Check
 from narrows.studies.check.series import Series
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from narrows import _core
     from narrows.studies.check.plan import Item, Plan
     from narrows.studies.check.result import Verdict
@@ -61,8 +63,8 @@ class CaseRun(Job[Made]):
     item : Item
     seed : int or None
         ``None``: the scenario's own.
-    traced : bool
-        Whether to record the variables over time.
+    looks : tuple of float or None
+        Begin and end, s, of the time in which the variables are recorded; ``None``: they are not.
     case, bucket : int
         Positions on the axes of the forecast: the case, and the size of the cell.
     """
@@ -70,7 +72,7 @@ class CaseRun(Job[Made]):
     index: int
     item: Item
     seed: int | None
-    traced: bool
+    looks: tuple[float, float] | None
     case: int
     bucket: int
 
@@ -90,11 +92,11 @@ class CaseRun(Job[Made]):
         scenario = self.item.scenario
         task = runs.Task(scenario, scenario.seed if self.seed is None else self.seed)
         try:
-            result = runs.engine_result(task, gauge, looks=self.traced)
+            result = runs.engine_result(task, gauge, looks=self.looks)
         except (RunError, InputError) as error:
             return Made(None, str(error), time.perf_counter() - begin)
         gauge.check()  # a run that was asked to stop has no outcome, even if it ends before it notices
-        series = Series.from_json(result.case_series()) if self.traced else None
+        series = Series.from_json(result.case_series()) if self.looks is not None else None
         return Made(Outcome.from_json(result.case()), None, time.perf_counter() - begin, series)
 
     def parcel(self) -> Parcel:
@@ -132,7 +134,7 @@ def execute(plan: Plan, means: Means | None = None) -> Check:
         first = plan.items[0]
         message = f"no case applies to {first.cc}, so nothing was checked; {first.name}: {first.inapplicable}"
         raise InputError(message)
-    made = _run(plan, applying, means or Means(), traced=False)
+    made = _run(plan, dict.fromkeys(applying), means or Means())
     check = Check(plan, tuple(_result(item, made.get(index)) for index, item in enumerate(plan.items)))
     if not any(check.count(one) for one in ("passed", "failed", "error")):
         case = check.cases[applying[0]]
@@ -141,14 +143,14 @@ def execute(plan: Plan, means: Means | None = None) -> Check:
     return check
 
 
-def traced(check: Check, indices: list[int], means: Means | None = None) -> dict[int, Series]:
+def traced(check: Check, windows: Mapping[int, tuple[float, float]], means: Means | None = None) -> dict[int, Series]:
     """Run cases again and record their variables at each look; runs with equal seeds are equal.
 
     Parameters
     ----------
     check : Check
-    indices : list of int
-        Indices of cases that were run.
+    windows : mapping
+        Begin and end of the recorded time, s, by index of a case that was run.
     means : Means, optional
 
     Returns
@@ -161,31 +163,25 @@ def traced(check: Check, indices: list[int], means: Means | None = None) -> dict
     CheckInterrupted
         On Ctrl-C.
     """
-    made = _run(check.plan, indices, means or Means(), traced=True)
+    made = _run(check.plan, windows, means or Means())
     return {index: one.series for index, one in made.items() if one.series is not None}
 
 
-def _run(plan: Plan, indices: list[int], means: Means, *, traced: bool) -> dict[int, Made]:
-    if not indices:
+def _run(plan: Plan, windows: Mapping[int, tuple[float, float] | None], means: Means) -> dict[int, Made]:
+    if not windows:
         return {}
     names = list(dict.fromkeys(item.name for item in plan.items))
-    sizes = {index: _size(plan.items[index]) for index in indices}
+    sizes = {index: _size(plan.items[index]) for index in windows}
     steps = sorted(set(sizes.values()))
-    jobs = {
-        str(index): CaseRun(
-            index,
-            plan.items[index],
-            plan.seed,
-            traced,
-            names.index(plan.items[index].name),
-            steps.index(sizes[index]),
-        )
-        for index in indices
-    }
+    jobs = {}
+    for index, looks in windows.items():
+        item = plan.items[index]
+        job = CaseRun(index, item, plan.seed, looks, names.index(item.name), steps.index(sizes[index]))
+        jobs[job.key] = job
     found: dict[str, Made] = {}
     axes = [Scale(len(names)), Scale(len(steps), tuple(2.0**step for step in steps))]
     try:
-        means.execute("test cases", jobs, axes, found, None, plan.items[indices[0]].scenario)
+        means.execute("test cases", jobs, axes, found, None, next(iter(jobs.values())).item.scenario)
     except WorkInterrupted as stopped:
         message = f"interrupted: {stopped.done:,} of {len(jobs):,} runs had finished; nothing is written"
         raise CheckInterrupted(stopped.finished, len(jobs), message) from None
