@@ -8,8 +8,9 @@ import pytest
 
 from narrows.base.errors import InputError, ScenarioError
 from narrows.model.scenario import Scenario
-from narrows.studies.check import cells, files
-from narrows.studies.check.cells import Cell, Grid, Path
+from narrows.studies.check import cells, dumbbell, files
+from narrows.studies.check.cells import Cell, Grid
+from narrows.studies.check.dumbbell import Path
 from narrows.studies.check.selection import Selection
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ to = "d2"
 
 def made(text: str, cell: Cell, flow: int = 0) -> Scenario:
     scenario = Scenario.from_text(text)
-    return scenario.with_overrides(cells.overrides(scenario, flow, f"flows[{flow}]", cell))
+    return scenario.with_overrides(dumbbell.overrides(scenario, flow, f"flows[{flow}]", cell))
 
 
 @pytest.mark.parametrize("text", [DUMBBELL, PAIRS], ids=["one pair", "two pairs"])
@@ -78,7 +79,7 @@ def test_a_buffer_is_in_bandwidth_delay_products_and_holds_a_window_at_least() -
         made(DUMBBELL, cell).resolved.links[0].forward.queue.limit_packets
         for cell in (Cell(12_000_000, 100_000_000, 1.5), Cell(64_000, 1_000_000, 1.5), Cell(64_000, 1_000_000))
     ]
-    assert limits == [150, cells.LEAST_PACKETS, 50]
+    assert limits == [150, dumbbell.LEAST_PACKETS, 50]
 
 
 def test_a_cell_has_at_least_as_many_round_trips_as_the_file() -> None:
@@ -93,7 +94,7 @@ def test_a_cell_has_at_least_as_many_round_trips_as_the_file() -> None:
 def test_a_receive_buffer_grows_to_the_limit_of_window_scaling() -> None:
     tcp = made(DUMBBELL, Cell(10_000_000_000, 1_000_000_000)).resolved.flows[0].tcp
     assert tcp is not None
-    assert tcp.settings["recv_buffer_bytes"] == cells.LARGEST_WINDOW
+    assert tcp.settings["recv_buffer_bytes"] == dumbbell.LARGEST_WINDOW
 
 
 def test_a_grid_on_anything_but_a_dumbbell_is_refused() -> None:

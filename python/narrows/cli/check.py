@@ -129,7 +129,7 @@ def _list(plan: Plan) -> None:
     from rich.text import Text
 
     from narrows.cli.plain import new_table
-    from narrows.studies.check.cells import MOST_PACKETS
+    from narrows.studies.check.dumbbell import MOST_PACKETS
 
     out = Console(highlight=False)
     table = new_table()

@@ -282,13 +282,15 @@ def make(task: Task, gauge: _core.Progress) -> Run:
     return made
 
 
-def engine_result(task: Task, gauge: _core.Progress) -> _core.Result:
+def engine_result(task: Task, gauge: _core.Progress, looks: tuple[float, float] | None = None) -> _core.Result:
     """Make one run on the calling thread, and return what the engine yields: columns, before any metric is computed.
 
     Parameters
     ----------
     task, gauge
         As for `make`.
+    looks : tuple of float, optional
+        Begin and end, s, of the time in which the variables of a test case are recorded.
 
     Returns
     -------
@@ -303,7 +305,7 @@ def engine_result(task: Task, gauge: _core.Progress) -> _core.Result:
     estimate.check_one(task.scenario)
     with _told(task):
         spill = (str(memory.spill_directory()), memory.budget())
-        return _core.run(task.scenario.core, task.seed, task.index, gauge, where, own.timed(), spill)
+        return _core.run(task.scenario.core, task.seed, task.index, gauge, where, own.timed(), spill, looks)
 
 
 @contextmanager

@@ -190,7 +190,7 @@ def _run(plan: Plan, windows: Mapping[int, tuple[float, float] | None], means: M
 
 def _size(item: Item) -> int:
     """Return the power of two of the packets that the cell's bottleneck can send."""
-    from narrows.studies.check.cells import Path
+    from narrows.studies.check.dumbbell import Path
 
     path = Path.of(item.scenario, item.about.flow)
     packets = 1.0 if path is None else path.packets(item.scenario.duration_s)

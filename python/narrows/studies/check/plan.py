@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from narrows.base.errors import InputError, Problem, ScenarioError
 from narrows.model.scenario import Scenario
 from narrows.studies.check import cells as grids
+from narrows.studies.check import dumbbell
 from narrows.studies.check.cells import Cell, Grid
 from narrows.studies.check.selection import Selection
 from narrows.studies.contest.slots import Slot, fields, places
@@ -195,7 +196,7 @@ def make(
         Controls for the flow under test; empty: each file's own.
     grid : str, optional
         ``all``, ``base``, or cells separated by commas; see `narrows.studies.check.cells.parse`. By default the file
-        as it is, and the cells of its grid with at most `narrows.studies.check.cells.MOST_PACKETS` packets.
+        as it is, and the cells of its grid with at most `narrows.studies.check.dumbbell.MOST_PACKETS` packets.
     select : str, optional
         See `narrows.studies.check.selection.Selection`.
     seed : int, optional
@@ -231,6 +232,8 @@ def make(
                     unselected += packets is None
                 elif packets is None:
                     items.append(item)
+                    if item.inapplicable is not None:  # in no cell
+                        break
                 else:
                     left.append(NotRun(name, item.cc, cell, packets))
     if not items:
@@ -249,17 +252,17 @@ def _cells(scenario: Scenario, about: About, grid: str | None) -> list[tuple[Cel
     made: list[tuple[Cell, float | None]] = [(Cell(), None)]
     for cell in cells:
         packets = _packets(scenario, about, cell)
-        runs = grid == "all" or (grid is None and packets <= grids.MOST_PACKETS)
+        runs = grid == "all" or (grid is None and packets <= dumbbell.MOST_PACKETS)
         made.append((cell, None if runs else packets))
     return made
 
 
 def _packets(scenario: Scenario, about: About, cell: Cell) -> float:
     """Return how many packets the bottleneck can send within the duration of a cell."""
-    duration = grids.duration_ns(scenario, about.flow, cell) / 1e9
-    path = grids.Path.of(scenario, about.flow)
+    duration = dumbbell.duration_ns(scenario, about.flow, cell) / 1e9
+    path = dumbbell.Path.of(scenario, about.flow)
     rate = cell.rate_bps or (path.rate_bps if path is not None else 0)
-    return rate * duration / (8 * grids.PACKET_BYTES)
+    return rate * duration / (8 * dumbbell.PACKET_BYTES)
 
 
 def _item(name: str, scenario: Scenario, about: About, one: Contestant | None, cell: Cell, *, runs: bool) -> Item:
@@ -285,7 +288,7 @@ def _item(name: str, scenario: Scenario, about: About, one: Contestant | None, c
                 return replace(bare, inapplicable=error.problems[0].message)
             raise _told(error, one.label) from None
     try:
-        values = grids.overrides(made, about.flow, place, cell)
+        values = dumbbell.overrides(made, about.flow, place, cell)
         return replace(bare, scenario=made.with_overrides({**values, "sampling": "off"}))
     except ScenarioError as error:
         raise _told(error, cell.label) from None
