@@ -298,8 +298,10 @@ class Result:
         """Return how many rows and chunks the samples have: `flows`, `queues`, `routers`, `subqueues` or `state`."""
     def chunk(self, table: str, number: int) -> list[tuple[str, str, str, bytes]]:
         """Return a chunk of such samples: columns as in `tables`."""
-    def case_series(self) -> dict[str, Any] | None:
-        """Return the recorded variables of a test case: ``time_s``, and ``variables`` with their values."""
+    def case(self) -> str | None:
+        """Return what came of the scenario's test case as JSON; ``None`` without one."""
+    def case_series(self) -> str | None:
+        """Return the recorded variables of the test case as JSON: ``time_s``, and ``variables`` with their values."""
 
 def parse(
     text: str,
@@ -321,14 +323,15 @@ def run(
     pcap_dir: str | None,
     own: dict[str, tuple[Callable[..., object], float]],
     spill: tuple[str, Budget] | None = None,
+    until_decided: bool = False,
     looks: tuple[float, float] | None = None,
 ) -> Result:
     """Run a scenario without holding the interpreter's lock.
 
     ``own`` has congestion controls by name, each with the time limit of one call, s. ``spill`` is a directory for
-    samples that do not stay in memory, and the budget of bytes that do. ``looks`` is the time, s, in which the variables
-    of a test case are recorded. Raises `Stopped`, `AlgorithmError`, `OSError`
-    and `MemoryError`.
+    samples that do not stay in memory, and the budget of bytes that do. ``until_decided`` ends the run of a test
+    case as soon as everything is decided; ``looks`` is the time, s, in which its variables are recorded. Raises
+    `Stopped`, `AlgorithmError`, `OSError` and `MemoryError`.
     """
 
 def own_threads() -> int:

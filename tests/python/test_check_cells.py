@@ -113,7 +113,7 @@ def test_a_grid_on_anything_but_a_dumbbell_is_refused() -> None:
 
 
 def test_a_grid_is_the_product_of_its_dimensions() -> None:
-    grid = Grid.from_json({"rate_bps": [10**6, 64_000], "rtt_ns": [10**6, 10**8], "buffer": [1.5]})
+    grid = Grid.from_json({"rate_bps": [10**6, 64_000], "rtt_ns": [10**6, 10**8], "buffer_bdp": [1.5]})
     assert [cell.label for cell in grid.cells()] == [
         "64 kb/s x 1 ms x 1.5 BDP",
         "64 kb/s x 100 ms x 1.5 BDP",

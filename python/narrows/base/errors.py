@@ -48,6 +48,9 @@ class Problem:
         What would be allowed.
     message : str
         The whole problem as a sentence: field, value, what is wrong with it, what is allowed.
+    kind : str
+        ``not_of_control`` if a condition of a test case names a variable that the flow's congestion control lacks, else
+        ``value``.
     """
 
     path: str
@@ -56,6 +59,7 @@ class Problem:
     value: str | None
     allowed: str | None
     message: str
+    kind: str = "value"
 
     @classmethod
     def from_core(cls, problem: Mapping[str, Any]) -> Problem:
@@ -64,7 +68,7 @@ class Problem:
         Parameters
         ----------
         problem : mapping
-            Keys ``path line field value allowed message``; any but the message may be missing or ``None``.
+            Keys ``path line field value allowed message kind``; any but the message may be missing or ``None``.
 
         Returns
         -------
@@ -88,6 +92,7 @@ class Problem:
             value=text("value"),
             allowed=text("allowed"),
             message=text("message") or "is not valid",
+            kind=text("kind") or "value",
         )
 
     @property

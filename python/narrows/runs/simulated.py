@@ -30,7 +30,19 @@ if TYPE_CHECKING:
     from narrows.execution.job import Done, ProgressHook
     from narrows.runs.kept import Kept
 
-__all__ = ["Batch", "Run", "Task", "TaskJob", "engine_result", "make", "processors", "run", "run_all", "taken"]
+__all__ = [
+    "Batch",
+    "Judged",
+    "Run",
+    "Task",
+    "TaskJob",
+    "engine_result",
+    "make",
+    "processors",
+    "run",
+    "run_all",
+    "taken",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +63,19 @@ class Task:
     seed: int
     index: int = 0
     pcap_dir: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """How a run of a test case is made: it ends as soon as everything is decided.
+
+    Attributes
+    ----------
+    looks : tuple of float or None
+        Begin and end, s, of the time in which the case's variables are recorded.
+    """
+
+    looks: tuple[float, float] | None = None
 
 
 @overload
@@ -282,15 +307,15 @@ def make(task: Task, gauge: _core.Progress) -> Run:
     return made
 
 
-def engine_result(task: Task, gauge: _core.Progress, looks: tuple[float, float] | None = None) -> _core.Result:
+def engine_result(task: Task, gauge: _core.Progress, judged: Judged | None = None) -> _core.Result:
     """Make one run on the calling thread, and return what the engine yields: columns, before any metric is computed.
 
     Parameters
     ----------
     task, gauge
         As for `make`.
-    looks : tuple of float, optional
-        Begin and end, s, of the time in which the variables of a test case are recorded.
+    judged : Judged, optional
+        How the scenario's test case is judged; by default the run goes on to its end.
 
     Returns
     -------
@@ -302,10 +327,13 @@ def engine_result(task: Task, gauge: _core.Progress, looks: tuple[float, float] 
         As `make` does.
     """
     where = None if task.pcap_dir is None else str(task.pcap_dir)
+    looks = None if judged is None else judged.looks
     estimate.check_one(task.scenario)
     with _told(task):
         spill = (str(memory.spill_directory()), memory.budget())
-        return _core.run(task.scenario.core, task.seed, task.index, gauge, where, own.timed(), spill, looks)
+        return _core.run(
+            task.scenario.core, task.seed, task.index, gauge, where, own.timed(), spill, judged is not None, looks
+        )
 
 
 @contextmanager

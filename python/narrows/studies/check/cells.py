@@ -82,7 +82,7 @@ class Grid:
         return cls(
             tuple(map(int, given.get("rate_bps") or ())),
             tuple(map(int, given.get("rtt_ns") or ())),
-            tuple(map(float, given.get("buffer") or ())),
+            tuple(map(float, given.get("buffer_bdp") or ())),
         )
 
     def cells(self) -> tuple[Cell, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
 import time
@@ -92,12 +93,14 @@ class CaseRun(Job[Made]):
         scenario = self.item.scenario
         task = runs.Task(scenario, scenario.seed if self.seed is None else self.seed)
         try:
-            result = runs.engine_result(task, gauge, looks=self.looks)
+            result = runs.engine_result(task, gauge, runs.Judged(self.looks))
         except (RunError, InputError) as error:
             return Made(None, str(error), time.perf_counter() - begin)
         gauge.check()  # a run that was asked to stop has no outcome, even if it ends before it notices
-        series = Series.from_json(result.case_series()) if self.looks is not None else None
-        return Made(Outcome.from_json(result.case()), None, time.perf_counter() - begin, series)
+        told, recorded = result.case(), result.case_series()
+        outcome = None if told is None else Outcome.from_json(json.loads(told))
+        series = None if recorded is None else Series.from_json(json.loads(recorded))
+        return Made(outcome, None, time.perf_counter() - begin, series)
 
     def parcel(self) -> Parcel:
         """Return the run as it travels to a worker."""

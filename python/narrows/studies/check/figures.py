@@ -167,7 +167,7 @@ def _mark(panel: Any, outcome: Outcome, around: Around, *, named: bool) -> None:
         panel.axvline(step.happened_s, color="#56606B", linewidth=0.7, linestyle=":")
         if named:
             panel.annotate(
-                step.name or f"line {step.line}",
+                step.name,
                 (step.happened_s, 1.0),
                 xycoords=("data", "axes fraction"),
                 xytext=(2, 2),

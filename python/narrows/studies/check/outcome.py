@@ -21,21 +21,24 @@ class Step:
 
     Attributes
     ----------
-    name : str or None
-        Its name in the file.
-    line : int
+    name : str
+        Its name: the file's, or ``step 1``, ``step 2`` ..
+    line : int or None
         Its line in the file, from 1.
     what : str
         Its condition and action.
+    values : tuple of Value
+        The variables of its condition when it happened, or at the last look.
     armed_s, happened_s : float or None
         When it began to wait, and when it happened, s since the start of the run.
     reason : str or None
         Why it did not happen.
     """
 
-    name: str | None
-    line: int
+    name: str
+    line: int | None
     what: str
+    values: tuple[Value, ...]
     armed_s: float | None
     happened_s: float | None
     reason: str | None
@@ -69,13 +72,16 @@ class Expectation:
 
     Attributes
     ----------
-    name : str or None
-    line : int
+    name : str
+        Its name: the file's, or its expression.
+    line : int or None
         Its line in the file, from 1.
     kind : str
         ``always``, ``never``, ``eventually`` or ``then``.
     text : str
         Its expression.
+    what : str
+        The whole expectation in words.
     verdict : str
         See `Judged`.
     from_s, to_s : float or None
@@ -90,10 +96,11 @@ class Expectation:
         A sentence with the value and what was expected.
     """
 
-    name: str | None
-    line: int
+    name: str
+    line: int | None
     kind: str
     text: str
+    what: str
     verdict: Judged
     from_s: float | None
     to_s: float | None
@@ -148,10 +155,7 @@ class Outcome:
             ended_s=given["ended_s"],
             passed=given["passed"],
             steps=tuple(Step(**_of(Step, one)) for one in given["steps"]),
-            expectations=tuple(
-                Expectation(**{**_of(Expectation, one), "values": tuple(Value(**_of(Value, v)) for v in one["values"])})
-                for one in given["expectations"]
-            ),
+            expectations=tuple(Expectation(**_of(Expectation, one)) for one in given["expectations"]),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -192,14 +196,14 @@ def step_text(step: Step) -> str:
     -------
     str
     """
-    what = f"step {step.name!r} (line {step.line})" if step.name else f"step in line {step.line}"
+    what = f"step {step.name!r}{_line(step.line)}"
     if step.happened_s is None:
         return f"{what} never came true: {step.reason or step.what}"
     return f"{what} at {step.happened_s:.6g} s"
 
 
 def expectation_text(one: Expectation) -> str:
-    """Describe an expectation: its name or expression, verdict and reason.
+    """Describe an expectation: its name, verdict and reason.
 
     Parameters
     ----------
@@ -209,10 +213,15 @@ def expectation_text(one: Expectation) -> str:
     -------
     str
     """
-    what = f"{one.name!r} (line {one.line})" if one.name else f"line {one.line}"
-    return f"{what} {one.verdict}: {one.reason or f'{one.kind} {one.text}'}"
+    return f"{one.name!r}{_line(one.line)} {one.verdict}: {one.reason or one.what}"
+
+
+def _line(line: int | None) -> str:
+    return "" if line is None else f" (line {line})"
 
 
 def _of(kind: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a class; the engine may tell more."""
-    return {name: given.get(name) for name in kind.__slots__}
+    """Return the fields of a step or an expectation; the engine may tell more. An empty reason is none."""
+    fields = {name: given[name] for name in kind.__slots__}
+    values = tuple(Value(*(one[name] for name in Value.__slots__)) for one in fields["values"])
+    return fields | {"values": values, "reason": fields["reason"] or None}

@@ -13,7 +13,7 @@ from narrows.studies.check import figures
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from narrows.studies.check.outcome import Expectation, Outcome, Step
+    from narrows.studies.check.outcome import Expectation, Outcome, Step, Value
     from narrows.studies.check.result import CaseResult, Check
     from narrows.studies.check.series import Series
 
@@ -147,17 +147,19 @@ def timeline(outcome: Outcome) -> list[tuple[str, str, str, str, str]]:
 
 
 def _step(one: Step) -> tuple[str, str, str, str, str]:
-    name = f"step {one.name}" if one.name else "step"
+    name, line = f"step {one.name.removeprefix('step ')}", "" if one.line is None else str(one.line)
     if one.happened_s is None:
-        return name, str(one.line), "", "never came true", one.reason or one.what
-    return name, str(one.line), f"{one.happened_s:.6g}", "happened", one.what
+        return name, line, "", "never came true", one.reason or one.what
+    return name, line, f"{one.happened_s:.6g}", "happened", one.what + _values(one.values)
 
 
 def _expectation(one: Expectation) -> tuple[str, str, str, str, str]:
-    name = one.name or "expectation"
-    values = ", ".join(f"{value.text} = {value.shown}" for value in one.values)
-    told = one.reason or f"{one.kind} {one.text}" + (f" ({values})" if values else "")
-    return name, str(one.line), "" if one.decided_s is None else f"{one.decided_s:.6g}", one.verdict, told
+    time, line = "" if one.decided_s is None else f"{one.decided_s:.6g}", "" if one.line is None else str(one.line)
+    return one.name, line, time, one.verdict, one.reason or one.what + _values(one.values)
+
+
+def _values(values: tuple[Value, ...]) -> str:
+    return f" ({', '.join(f'{one.text} is {one.shown}' for one in values)})" if values else ""
 
 
 def _left(check: Check) -> list[tuple[str, str]]:

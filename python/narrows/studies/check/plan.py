@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from narrows.studies.contest.contestant import Contestant
 
-_ABOUT_EXPRESSIONS: Final = ("steps", "expect")
-"""Tables whose expressions may name variables that a control lacks."""
+NOT_OF_CONTROL: Final = "not_of_control"
+"""Kind of the problem that an expression names a variable that the control lacks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,10 @@ class About:
             return None
         names = [flow.name for flow in scenario.resolved.flows]
         return cls(
-            names.index(given["flow"]), given.get("source"), given.get("open"), Grid.from_json(given.get("grid"))
+            names.index(given["flow"]),
+            given["source"] or None,
+            given["open"] or None,
+            Grid.from_json(given.get("grid")),
         )
 
 
@@ -284,7 +287,7 @@ def _item(name: str, scenario: Scenario, about: About, one: Contestant | None, c
         try:
             made = scenario.with_overrides(fields(scenario, slot, one))
         except ScenarioError as error:
-            if all(problem.field.startswith(_ABOUT_EXPRESSIONS) for problem in error.problems):
+            if all(problem.kind == NOT_OF_CONTROL for problem in error.problems):
                 return replace(bare, inapplicable=error.problems[0].message)
             raise _told(error, one.label) from None
     try:
