@@ -17,6 +17,7 @@ use files::Folder;
 use foreign::{Classes, Failure, PyAck, PyCongestion, PyPath, PyWindow};
 use narrows_scenario::{CatalogueKind, CatalogueParam, CatalogueRow};
 use narrows_sim::{Algorithms, Budget, Options, Progress, RunError, Spill};
+use narrows_units::{Duration, Instant};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -237,13 +238,19 @@ fn problem_list<'py>(py: Python<'py>, problems: &[narrows_scenario::Problem]) ->
     Ok(list)
 }
 
+/// A time in seconds as an instant; one before the start of the run is its start.
+fn moment(seconds: f64) -> Instant {
+    Instant::ZERO + Duration::from_nanos((seconds.max(0.0) * 1e9).round() as u64)
+}
+
 /// Run a scenario without holding the interpreter's lock; raises `Stopped`, `AlgorithmError`, `OSError` and
 /// `MemoryError`.
 ///
 /// `own` has congestion controls by name, each with the time that a call of it may take, in seconds. `spill` is a
-/// directory for samples that do not fit into the memory budget, and that budget.
+/// directory for samples that do not fit into the memory budget, and that budget. `until_decided` ends the run of a test
+/// case as soon as everything is decided, and `looks` is the time in seconds in which its variables are recorded.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed, run, progress, pcap_dir, own, spill = None))]
+#[pyo3(signature = (scenario, seed, run, progress, pcap_dir, own, spill = None, until_decided = false, looks = None))]
 #[allow(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
 fn run(
     py: Python<'_>,
@@ -254,7 +261,10 @@ fn run(
     pcap_dir: Option<PathBuf>,
     own: BTreeMap<String, (Py<PyAny>, f64)>,
     spill: Option<(PathBuf, PyRef<'_, PyBudget>)>,
+    until_decided: bool,
+    looks: Option<(f64, f64)>,
 ) -> PyResultOf<PyResult> {
+    let looks = looks.map(|(begin, end)| (moment(begin), moment(end)));
     let spill = spill.map(|(directory, budget)| Arc::new(Spill::new(&directory, Arc::clone(&budget.0))));
     let progress = progress.map_or_else(Arc::default, |p| Arc::clone(&p.0));
     let scenario = Arc::clone(&scenario.0);
@@ -268,7 +278,18 @@ fn run(
         let spill = spill.as_ref();
         narrows_sim::run(
             &scenario,
-            &Options { seed, run, pcap_dir, progress, plain_loop: false, algorithms, spill, ..Options::default() },
+            &Options {
+                seed,
+                run,
+                pcap_dir,
+                progress,
+                plain_loop: false,
+                algorithms,
+                spill,
+                until_decided,
+                looks,
+                ..Options::default()
+            },
         )
     };
     let outcome = py.detach(|| if used { watched(work, (&calls, &failure, &progress)) } else { work() });

@@ -6,6 +6,7 @@ use narrows_samples::{
     QueueSamples, QueueTotals, RouterSamples, RouterTotals, Samples, Series, StateSamples, StationTotals,
     SubqueueSamples, SubqueueTotals, Table, Transfers, named,
 };
+use narrows_scenario::{outcome_json, series_json};
 use narrows_sim::{Outcome, Progress, RunError};
 use narrows_units::Variable;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
@@ -23,6 +24,17 @@ impl PyResult {
     #[getter]
     fn digest(&self, py: Python<'_>) -> PyResultOf<String> {
         py.detach(|| self.0.digest_unless_stopped(&self.2)).map_err(|fault| lost(&fault))
+    }
+
+    /// Return what came of the scenario's test case as JSON.
+    fn case(&self) -> Option<String> {
+        self.0.case.as_ref().map(|(case, outcome)| outcome_json(case, outcome).to_string())
+    }
+
+    /// Return the recorded variables of the test case as JSON.
+    fn case_series(&self) -> Option<String> {
+        let (case, outcome) = self.0.case.as_ref()?;
+        outcome.series.as_ref().map(|series| series_json(case, series).to_string())
     }
 
     #[getter]

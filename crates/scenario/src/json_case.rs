@@ -1,6 +1,6 @@
 //! Test cases and what came of them as JSON.
 
-use narrows_timeline::{Case, ExpectationOutcome, Outcome, Shown, StepOutcome};
+use narrows_timeline::{Case, Dimension, ExpectationOutcome, Outcome, Series, Shown, StepOutcome, Type};
 use narrows_units::Instant;
 use serde_json::{Value, json};
 
@@ -65,6 +65,35 @@ pub fn outcome_json(case: &Case, outcome: &Outcome) -> Value {
         "steps": steps,
         "expectations": expectations,
     })
+}
+
+/// Returns the recorded variables of a case as JSON: `time_s`, the times of the looks in seconds since the start of the
+/// run, and `variables`: `text`, `unit` (empty for a plain number), `words` of the values 0, 1, 2 .. (or empty), and
+/// `values` by look, null for none.
+#[must_use]
+pub fn series_json(case: &Case, series: &Series) -> Value {
+    let variables: Vec<Value> = case
+        .variables
+        .iter()
+        .zip(&series.columns)
+        .map(|(variable, column)| {
+            let (unit, factor) = match variable.kind {
+                Type::Number(Dimension::DATA) => ("bytes", 1.0),
+                Type::Number(Dimension::RATE) => ("bit/s", 8.0),
+                Type::Number(Dimension::TIME) => ("s", 1.0),
+                Type::Number(_) | Type::Truth | Type::Word(_) => ("", 1.0),
+            };
+            let words = match &variable.kind {
+                Type::Word(words) => words.to_vec(),
+                Type::Truth => vec!["false".to_owned(), "true".to_owned()],
+                Type::Number(_) => Vec::new(),
+            };
+            let values: Vec<Option<f64>> =
+                column.iter().map(|value| value.is_finite().then_some(value * factor)).collect();
+            json!({ "text": variable.name, "unit": unit, "words": words, "values": values })
+        })
+        .collect();
+    json!({ "time_s": series.times.iter().map(|at| at.as_secs_f64()).collect::<Vec<_>>(), "variables": variables })
 }
 
 fn joined(mut row: Value, found: Value) -> Value {

@@ -34,7 +34,7 @@ pub use build::Choices;
 pub use catalogue::{
     Catalogue, CatalogueKind, CatalogueMcs, CatalogueParam, CataloguePhy, CatalogueRow, CatalogueVariable, Ns2Agent,
 };
-pub use json_case::{case_json, outcome_json};
+pub use json_case::{case_json, outcome_json, series_json};
 pub use json_schema::{SCHEMA_ID, schema};
 pub use problem::{Problem, ProblemKind, Problems, SET_PATH};
 pub use reference::reference;
