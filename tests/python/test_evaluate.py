@@ -182,16 +182,16 @@ def test_the_rule_errs_seldom_at_the_threshold_itself() -> None:
     limit = row.criterion.threshold.value
     assert limit is not None
     draw = random.Random(7)  # noqa: S311 - not for secrets
-    wrong, naive, trials = 0, 0, 600
+    wrong, naive, trials = 0, 0, 300
     for _ in range(trials):
         values = [draw.gauss(limit, 1.0) for _ in range(plan.looks[-1])]
         made = records(plan, row, values, [])
         wrong += any(decide(plan, row, look, made).verdict != "undecided" for look in plan.looks)
         from narrows.stats import mean_ci
 
-        naive += any(not e.low < limit < e.high for n in range(3, 13) for e in (mean_ci(values[:n]),))
+        naive += any(not e.low < limit < e.high for n in range(3, 25) for e in (mean_ci(values[:n]),))
     assert wrong / trials <= 0.06
-    assert naive / trials > 0.1  # what an interval at 95 % after each run would do
+    assert naive / trials > 0.12  # what an interval at 95 % after each run would do
 
 
 def test_two_evaluations_are_the_same_whatever_the_jobs_and_repeat_no_run(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_the_page_the_numbers_and_a_command_that_repeats_a_run(tmp_path: Path) -
     content = json.loads((out / "evaluate.json").read_text())
     row = next(row for row in content["rows"] if row["row"] == "loss-answered")
     assert row["verdict"] == "not met"
-    assert row["command"] == "narrows evaluate bbr --quick --only loss-answered --seed 1 --runs 12"
+    assert row["command"] == "narrows evaluate bbr --quick --only loss-answered --seed 1 --runs 24"
     text = (out / "report.html").read_text()
     assert "RFC 8083, section 4.3" in text
     assert "Multipath Transport" in text

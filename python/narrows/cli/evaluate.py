@@ -64,7 +64,7 @@ def evaluate(
     output: Output = None,
     force: Force = False,
     quick: Annotated[
-        bool, typer.Option("--quick", metavar="", help="Leave out slow networks, and make at most 12 runs of each.")
+        bool, typer.Option("--quick", metavar="", help="Leave out slow networks, and make at most 24 runs of each.")
     ] = False,
     only: Annotated[
         str | None,
@@ -73,7 +73,7 @@ def evaluate(
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="First seed.")] = 1,
     runs: Annotated[
         int | None,
-        typer.Option("--runs", "-n", metavar="N", help="Most seeds of a row; by default 48, with --quick 12."),
+        typer.Option("--runs", "-n", metavar="N", help="Most seeds of a row; by default 48, with --quick 24."),
     ] = None,
     budget: Annotated[
         str | None,

@@ -97,7 +97,7 @@ def draw(rows: Sequence[Mapping[str, Any]]) -> Any:
     matplotlib.figure.Figure
     """
     from matplotlib.figure import Figure
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     classes = list(dict.fromkeys(row["class"] for row in rows))
     figure = Figure(figsize=(style.PAGE_IN, 0.6 + 0.24 * max(4, len(classes))), layout="constrained")
@@ -111,6 +111,7 @@ def draw(rows: Sequence[Mapping[str, Any]]) -> Any:
             panel.plot([one.ratio for one in own], places, "o", **mark)
         panel.axvline(1, color="#8A8F98", linewidth=0.8)
         panel.set_xscale("log")
+        panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         panel.xaxis.set_minor_formatter(NullFormatter())
         panel.set_xlabel(title)

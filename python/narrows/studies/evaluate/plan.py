@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 REFERENCE: Final = "cubic"
 """The control that relative thresholds compare with: the standard's (RFC 9438) and the most deployed one."""
 
-QUICK_LOOKS: Final = (3, 6, 12)
+QUICK_LOOKS: Final = (3, 6, 12, 24)
 LOOKS: Final = (3, 6, 12, 24, 48)
 """Numbers of seeds at which a criterion is judged; see `narrows.studies.evaluate.decide`."""
 
@@ -166,7 +166,7 @@ def make(
     seed : int
         First seed.
     most : int, optional
-        Most seeds of a row, 2 or more; by default 12 with ``quick``, else 48.
+        Most seeds of a row, 2 or more; by default 24 with ``quick``, else 48.
     only : iterable of str, optional
         Rows, criteria or sections to evaluate; by default all.
 
