@@ -248,7 +248,7 @@ class Own:
     ("name", "fault", "told"),
     [
         ("raises", "raise ValueError('no idea')", "no idea"),
-        ("nan", "window.pacing_rate = float('nan'); return", "pacing_rate"),
+        ("no_number", "window.pacing_rate = float('nan'); return", "pacing_rate"),
     ],
 )
 @pytest.mark.usefixtures("controls")
@@ -256,7 +256,11 @@ def test_a_control_that_raises_fails_its_case_and_the_others_go_on(
     tmp_path: Path, name: str, fault: str, told: str
 ) -> None:
     (tmp_path / "my.py").write_text(CONTROL.format(name=name, fault=fault))
-    wrote(tmp_path, a=NETWORK + '[[expect]]\nalways = "flow.losses == 0"\n', b=NETWORK + '[[expect]]\nthen = "true"\n')
+    wrote(
+        tmp_path,
+        a=NETWORK + '[[expect]]\nalways = "flow.losses == 0"\n',
+        b=NETWORK + '[[expect]]\neventually = "flow.cwnd > 0 B"\n',
+    )
     made = narrows(tmp_path, "--load", tmp_path / "my.py", "--cc", f"cubic,{name}")
     assert made.exit_code == 1, made.output
     assert "error" in made.output

@@ -186,15 +186,18 @@ def _print(made: Check, *, verbose: bool) -> None:
         verdict = Text(one.verdict, style=_STYLES.get(one.verdict, "red"))
         table.add_row(Text(one.name), Text(one.item.cc), Text(one.cell), verdict, ended)
     out.print(table)
+    shown: set[tuple[str, str]] = set()
     for one in made.cases:
         if one.failed or verbose or one.verdict == "not applicable":
-            _print_case(out, one)
+            _print_case(out, one, brief=not verbose and (one.name, one.item.cc) in shown)
+            shown.add((one.name, one.item.cc))
     style = "green" if made.passed else "red"
     out.print(Text(made.summary, style=style))
     out.file.flush()
 
 
-def _print_case(out: Console, one: CaseResult) -> None:
+def _print_case(out: Console, one: CaseResult, *, brief: bool) -> None:
+    """Print a case: all steps and expectations, or in brief, for further cells, what failed alone."""
     from rich.text import Text
 
     from narrows.cli.plain import new_table
@@ -202,6 +205,10 @@ def _print_case(out: Console, one: CaseResult) -> None:
 
     out.print()
     out.print(Text(f"{one.item.id}: {one.verdict}", style="bold"))
+    if brief and one.outcome is not None:
+        for failure in one.outcome.failures:
+            out.print(Text(f"  {failure}"))
+        return
     if one.item.about.source:
         out.print(Text(one.item.about.source, style="dim"))
     if one.outcome is None or one.verdict == "not applicable":

@@ -44,7 +44,9 @@ class Around:
 
     @classmethod
     def of(cls, outcome: Outcome, failed: Expectation | None) -> Around:
-        """Choose the part to show: from the step that the expectation follows, a quarter of it after the failure.
+        """Choose the part to show: from the step before the one that the expectation follows to after the failure.
+
+        It is a tenth of the run at least.
 
         Parameters
         ----------
@@ -58,9 +60,12 @@ class Around:
         """
         if failed is None or failed.decided_s is None:
             return cls(0.0, outcome.ended_s, outcome.ended_s)
-        begin = min(failed.from_s or 0.0, failed.decided_s)
-        span = max(failed.decided_s - begin, 0.02 * outcome.ended_s)
-        return cls(max(0.0, begin - span / 4), min(outcome.ended_s, failed.decided_s + span / 4), failed.decided_s)
+        start = failed.decided_s if failed.from_s is None else failed.from_s
+        times = [one.happened_s for one in outcome.steps if one.happened_s is not None]
+        begin = max((time for time in times if time < start), default=0.0)
+        span = max(failed.decided_s - begin, 0.1 * outcome.ended_s)
+        begin = min(begin, failed.decided_s - span)
+        return cls(max(0.0, begin - span / 4), failed.decided_s + span / 4, failed.decided_s)
 
 
 def svg(outcome: Outcome, failed: Expectation | None, series: Series) -> bytes:
@@ -175,4 +180,4 @@ def _mark(panel: Any, outcome: Outcome, around: Around, *, named: bool) -> None:
                 fontsize=6,
                 rotation=20,
             )
-    panel.axvline(around.at_s, color="#D55E00", linewidth=1.0)
+    panel.axvline(around.at_s, color="#B3261E", linewidth=1.0)
