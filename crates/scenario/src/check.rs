@@ -397,6 +397,11 @@ fn scalar(kind: &Kind, tree: &Tree) -> Result<Value, String> {
             let time = quantity::time(text).map_err(flawed)?;
             in_range(time.as_nanos(), *min, *max).map(|()| Value::Time(time))
         }
+        (Kind::Scaled(inner, units), Branch::Text(text)) => match quantity::scaled(text, units) {
+            Some(found) => found.map(Value::Scaled).map_err(flawed),
+            None => scalar(inner, tree),
+        },
+        (Kind::Scaled(inner, _), _) => scalar(inner, tree),
         (Kind::Lapse, Branch::Text(text)) => match quantity::lapse(text).map_err(flawed)? {
             Lapse::Rounds(n) => in_range(n, 1, schema::case::MANY).map(|()| Value::Lapse(Lapse::Rounds(n))),
             Lapse::Time(time) => in_range(time.as_nanos(), 0, schema::LONG).map(|()| Value::Lapse(Lapse::Time(time))),

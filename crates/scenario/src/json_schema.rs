@@ -172,6 +172,7 @@ impl Writer<'_> {
                 "minItems": min,
                 "maxItems": max,
             }),
+            Kind::Scaled(inner, units) => any(&[self.kind(inner), quantity(&[units], false)]),
             Kind::Several(inner, most) => {
                 let inner = self.kind(inner);
                 any(&[inner.clone(), json!({ "type": "array", "items": inner, "minItems": 1, "maxItems": most })])

@@ -53,6 +53,34 @@ pub(crate) const PACKETS: &[Unit] = &[unit(&["packets", "packet"], 1)];
 /// Numbers of round trips.
 pub(crate) const ROUNDS: &[Unit] = &[unit(&["rounds", "round"], 1)];
 
+/// A share of a rate, in percent.
+pub(crate) const SHARE: &[Unit] = &[unit(&["%"], 1)];
+
+/// Round-trip times of a path.
+pub(crate) const RTTS: &[Unit] = &[unit(&["rtt"], 1)];
+
+/// Bandwidth-delay products of a path.
+pub(crate) const BDPS: &[Unit] = &[unit(&["bdp"], 1)];
+
+/// A multiple of a quantity of the network: its number, in the unit that the field takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Scaled(pub(crate) f64);
+
+/// Largest multiple.
+const MOST_SCALED: f64 = 1e6;
+
+/// Reads a number in one of these units, if the text has one of them.
+pub(crate) fn scaled(text: &str, units: &'static [Unit]) -> Option<Result<Scaled, Flaw>> {
+    let (number, digits, name) = split(text).ok()?;
+    find(units, name)?;
+    let value = digits.replace('_', "").parse::<f64>().map_err(|_| Flaw::NoNumber);
+    Some(match value {
+        _ if number.negative && number.digits > 0 => Err(Flaw::Negative),
+        Ok(value) if value.abs() > MOST_SCALED => Err(Flaw::TooLarge),
+        value => value.map(|value| Scaled(value.abs())),
+    })
+}
+
 /// Lists the units' names for a message: `ns, us, ms, s, min or h`.
 pub(crate) fn unit_names(units: &[Unit]) -> String {
     let names: Vec<&str> = units.iter().filter_map(|unit| unit.names.first().copied()).collect();
@@ -362,6 +390,10 @@ mod tests {
         assert_eq!(size("1.5 kB"), Ok(Bytes::new(1500)));
         assert_eq!(limit("20 packets"), Ok(Limit::Packets(Packets::new(20))));
         assert_eq!(limit("1_000 B"), Ok(Limit::Bytes(Bytes::new(1000))));
+        assert_eq!(scaled("90 %", SHARE), Some(Ok(Scaled(90.0))));
+        assert_eq!(scaled("0.5 rtt", RTTS), Some(Ok(Scaled(0.5))));
+        assert_eq!(scaled("90 Mb/s", SHARE), None);
+        assert_eq!(scaled("-1 bdp", BDPS), Some(Err(Flaw::Negative)));
         assert_eq!(lapse("3 rounds"), Ok(Lapse::Rounds(3)));
         assert_eq!(lapse("20 ms"), Ok(Lapse::Time(Duration::from_millis(20))));
         assert_eq!(lapse("1.5 rounds"), Err(Flaw::Fraction));

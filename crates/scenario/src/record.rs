@@ -1,7 +1,7 @@
 //! Checked tables: each value has its field's kind; rules among fields are not checked yet.
 
 use crate::problem::Place;
-use crate::quantity::Amount;
+use crate::quantity::{Amount, Scaled};
 use crate::schema::{Need, Table};
 use crate::tree::Tree;
 use crate::types::Limit;
@@ -25,6 +25,7 @@ pub(crate) enum Value {
     Limit(Limit),
     Amount(Amount),
     Lapse(Lapse),
+    Scaled(Scaled),
     /// One of the words that the schema lists.
     Word(&'static str),
     Address(IpAddr),

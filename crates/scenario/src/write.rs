@@ -1,6 +1,6 @@
 //! Checked values as JSON, as TOML and as text. The schema's rows determine the output.
 
-use crate::quantity::{Amount, show_lapse, show_limit, show_rate, show_size, show_time};
+use crate::quantity::{Amount, Scaled, show_lapse, show_limit, show_rate, show_size, show_time};
 use crate::record::{Item, Record, Value};
 use crate::schema::{Field, Kind, Live, TCP, Table};
 use crate::types::Tcp;
@@ -89,6 +89,7 @@ fn json_value(value: &Value) -> serde_json::Value {
         Value::Time(time) => json!(time.as_nanos()),
         Value::Size(size) => json!(size.as_u64()),
         Value::Lapse(lapse) => json!(show_lapse(*lapse)),
+        Value::Scaled(Scaled(times)) => json!(times),
         Value::Table(record) => json(record),
         Value::Tables(records) => records.iter().map(json).collect(),
         Value::Names(items) => items.iter().map(|item| json_value(&item.value)).collect(),
@@ -120,6 +121,7 @@ pub(crate) fn words(value: &Value) -> String {
         Value::Size(size) => show_size(*size),
         Value::Limit(limit) => show_limit(*limit),
         Value::Lapse(lapse) => show_lapse(*lapse),
+        Value::Scaled(Scaled(times)) => format!("{times:?}"),
         Value::Amount(Amount::Bare(n)) => format!("{n:?}"),
         Value::Amount(Amount::Packets(n)) => format!("{n:?} packets"),
         Value::Amount(Amount::Bytes(n)) => format!("{n:?} B"),

@@ -118,6 +118,35 @@ fn a_case_is_read_as_it_stands() {
 }
 
 #[test]
+fn quantities_of_steps_scale_with_the_network() {
+    let scaled = "[[steps]]\nat = \"1 s\"\nset = { rate = \"90 %\", delay = \"0.5 rtt\" }\nreorder = { by = \"2 rtt\" }\n\
+                  aggregate = { packets = 9, time = \"0.1 rtt\" }\npolice = { rate = \"200 %\", burst = \"0.5 bdp\" }\napp_rate = \"20 %\"\n";
+    let actions = |overrides: &[(&str, &str)]| {
+        let case = good_with(&file(scaled), overrides).case.unwrap();
+        case.steps[0].actions.iter().map(Action::what).collect::<Vec<_>>().join("; ")
+    };
+    // 20 ms + 2 * 1 ms in each direction.
+    assert_eq!(
+        actions(&[]),
+        "set rate = 9 Mb/s, delay = 22 ms of bottleneck; delay the next 1 packets of s1 on bottleneck by 88 ms; \
+         aggregate up to 9 packets or 4.4 ms on bottleneck; police bottleneck to 20 Mb/s with a burst of 27.5 kB; \
+         application of s1 writes at 2 Mb/s"
+    );
+    let slow = [("topology.bottleneck.rate", "1 Mb/s"), ("topology.bottleneck.delay", "98 ms")];
+    assert!(actions(&slow).starts_with("set rate = 900 kb/s, delay = 100 ms of bottleneck"), "{}", actions(&slow));
+    let negative = "[[steps]]\nat = \"1 s\"\nset = { rate = \"-9 %\" }\n";
+    assert!(refused(negative).contains("steps[0].set.rate: \"-9 %\" is negative"));
+}
+
+#[test]
+fn an_application_with_a_rate_of_its_own_takes_no_other() {
+    let kind = "[[flows]]\nname = \"r\"\nkind = \"rate\"\nrate = \"1 Mb/s\"\nfrom = \"s1\"\nto = \"d1\"\n";
+    let found = refused(&format!("{kind}[[steps]]\nat = \"1 s\"\nflows = \"r\"\napp_rate = \"1 Mb/s\"\n"));
+    let message = "app_rate: \"1 Mb/s\" bounds no flow such as `r`; allowed: flows with kind = \"bulk\"";
+    assert!(found.contains(message), "{found}");
+}
+
+#[test]
 fn lines_are_those_of_the_tables() {
     let text = file(WHOLE);
     let case = good(&text).case.unwrap();

@@ -1,7 +1,7 @@
 //! Keys of test cases: `[case]`, `[[steps]]` and `[[expect]]`.
 
-use super::impair::AGGREGATION;
-use super::{ANY_RATE, ANY_TIME, Field, Kind, Need, SOME_SIZE, SOME_TIME, Table, Word};
+use super::{ANY_TIME, Field, Kind, Need, SOME_SIZE, SOME_TIME, Table, Word};
+use crate::quantity::{BDPS as TIMES_BDP, RTTS, SHARE};
 
 /// Largest number of packets or round trips.
 pub(crate) const MANY: u64 = 1_000_000_000;
@@ -13,6 +13,9 @@ static RATE: Kind = Kind::Rate(1, super::FAST);
 static TIME: Kind = SOME_TIME;
 static BDPS: Kind = Kind::Number(0.01, 1000.0);
 static NAME: Kind = Kind::Name;
+static DELAY: Kind = ANY_TIME;
+static SIZE: Kind = SOME_SIZE;
+static RATE_OR_SHARE: Kind = Kind::Scaled(&RATE, SHARE);
 
 /// Cells of a case.
 static GRID: Table = Table {
@@ -74,12 +77,17 @@ static SET: Table = Table {
     name: "steps.set",
     doc: "New values of a link direction, for packets whose transmission starts from then on.",
     groups: &[&[
-        Field::new("rate", ANY_RATE, Need::Described("as before"), "Rate of the direction."),
+        Field::new(
+            "rate",
+            Kind::Scaled(&RATE, SHARE),
+            Need::Described("as before"),
+            "Rate of the direction, or a percentage of the one that it has at the start of the run.",
+        ),
         Field::new(
             "delay",
-            ANY_TIME,
+            Kind::Scaled(&DELAY, RTTS),
             Need::Described("as before"),
-            "Propagation delay, of both directions unless `direction` is given.",
+            "Propagation delay, of both directions unless `direction` is given; or a multiple of the round-trip propagation delay that the path of the flow under test has at the start.",
         ),
         Field::new(
             "per",
@@ -125,7 +133,41 @@ static REORDER: Table = Table {
     doc: "Packets that arrive later, so that others overtake them.",
     groups: &[&[
         Field::new("packets", Kind::Integer(1, MANY), Need::Default("1"), "Number of packets."),
-        Field::new("by", SOME_TIME, Need::Required, "How much later they arrive."),
+        Field::new(
+            "by",
+            Kind::Scaled(&TIME, RTTS),
+            Need::Required,
+            "How much later they arrive, or a multiple of the round-trip propagation delay at the start.",
+        ),
+    ]],
+};
+
+/// Aggregation.
+static AGGREGATE: Table = Table {
+    name: "steps.aggregate",
+    doc: "Delivery in bursts, as `aggregation` of links.",
+    groups: &[&[
+        Field::new(
+            "packets",
+            Kind::Integer(1, MANY),
+            Need::Required,
+            "Number of held packets at which all are released.",
+        ),
+        Field::new(
+            "time",
+            Kind::Scaled(&TIME, RTTS),
+            Need::Required,
+            "Longest time that the first held packet waits for the others, or a multiple of the round-trip propagation delay at the start.",
+        ),
+        Field::new(
+            "of",
+            Kind::Choice(&[
+                Word("all", "all packets of the direction"),
+                Word("acks", "pure ACKs; other packets do not wait and overtake them"),
+            ]),
+            Need::Default("all"),
+            "Which packets are held.",
+        ),
     ]],
 };
 
@@ -134,8 +176,18 @@ static POLICE: Table = Table {
     name: "steps.police",
     doc: "A token bucket in front of the queue. It drops packets for which it has no tokens.",
     groups: &[&[
-        Field::new("rate", ANY_RATE, Need::Required, "Rate at which tokens come."),
-        Field::new("burst", SOME_SIZE, Need::Required, "Size of the bucket, which is full at first."),
+        Field::new(
+            "rate",
+            Kind::Scaled(&RATE, SHARE),
+            Need::Required,
+            "Rate at which tokens come, or a percentage of the direction's rate at the start.",
+        ),
+        Field::new(
+            "burst",
+            Kind::Scaled(&SIZE, TIMES_BDP),
+            Need::Required,
+            "Size of the bucket, which is full at first; or a multiple of the bandwidth-delay product of the path at the start.",
+        ),
     ]],
 };
 
@@ -198,7 +250,7 @@ pub(crate) static STEP: Table = Table {
         Field::new("reorder", Kind::Table(&REORDER), Need::Described("none"), "Lets packets arrive later."),
         Field::new(
             "aggregate",
-            Kind::OrFalse(&AGGREGATION),
+            Kind::OrFalse(&AGGREGATE),
             Need::Described("none"),
             "Delivers packets in bursts from now on; `false` ends it.",
         ),
@@ -223,9 +275,9 @@ pub(crate) static STEP: Table = Table {
         Field::new("resume", Kind::Switch, Need::Default("false"), "Whether the applications write again."),
         Field::new(
             "app_rate",
-            Kind::Or(&ANY_RATE, &[Word("unlimited", "as fast as TCP allows")]),
+            Kind::Or(&RATE_OR_SHARE, &[Word("unlimited", "as fast as TCP allows")]),
             Need::Described("as before"),
-            "Rate at which the applications write from now on.",
+            "Rate at which applications of `kind = \"bulk\"` write from now on, or a percentage of the smallest rate on the flow's path at the start.",
         ),
     ]],
 };

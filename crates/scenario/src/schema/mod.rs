@@ -167,6 +167,8 @@ pub(crate) enum Kind {
     Nodes(usize, usize),
     /// Rates: at least and at most this many.
     Rates(usize, usize),
+    /// A quantity of a kind, or a multiple of one that the network has, in one of these units.
+    Scaled(&'static Kind, &'static [quantity::Unit]),
     /// A value of a kind, or a list of at least one and at most this many.
     Several(&'static Kind, usize),
     /// A condition over the variables of a run.
@@ -288,6 +290,7 @@ impl Kind {
             Self::Node | Self::NodePattern => "the name of a node".into(),
             Self::Nodes(..) => "a list of nodes".into(),
             Self::Rates(..) => "a list of rates".into(),
+            Self::Scaled(kind, _) => kind.noun(),
             Self::Several(kind, _) => format!("{} or a list", kind.noun()),
             Self::Condition => "a condition".into(),
             Self::Lapse => "a time or a number of rounds".into(),
@@ -352,6 +355,7 @@ impl Kind {
             Self::Rates(least, most) => {
                 format!("a list of {least} to {most} rates, each {}", Self::Rate(1, FAST).allowed())
             }
+            Self::Scaled(kind, units) => format!("{}, or a number and {}", kind.allowed(), quantity::unit_names(units)),
             Self::Several(kind, most) => format!("{}, or a list of 1 to {most}", kind.allowed()),
             Self::Condition => "a condition in quotes, such as \"flow.cwnd > 30 kB\"".into(),
             Self::Lapse => format!("{}, or a whole number and rounds", ANY_TIME.allowed()),

@@ -37,6 +37,7 @@ pub(crate) fn hint(kind: &Kind, text: &str) -> String {
     let Some((digits, unit)) = quantity::parts(text) else { return String::new() };
     let compact: String = unit.chars().filter(|c| !c.is_whitespace()).collect();
     let found = match kind {
+        Kind::Scaled(inner, _) => return hint(inner, text),
         Kind::Rate(..) => rate(digits, &compact),
         Kind::Time(..) | Kind::Lapse => time(digits, &compact),
         Kind::Size(..) => size(digits, &compact),

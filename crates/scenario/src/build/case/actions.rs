@@ -1,12 +1,13 @@
 //! What steps do: keys of a step's table as actions.
 
 use super::super::Build;
-use super::{At, Frame, tested};
+use super::{At, Frame, shares, tested};
 use crate::check::Path;
-use crate::record::{OrWord, Record, Value};
+use crate::record::{Record, Value};
 use crate::suggest::hint;
+use crate::types::Traffic;
 use narrows_timeline::{Action, Aggregation, Edge, Filter, FlowRef, Pick, Policer, Selection, Side};
-use narrows_units::{Duration, Probability, Rate};
+use narrows_units::Probability;
 use std::sync::Arc;
 
 /// Keys of actions on a link.
@@ -30,6 +31,7 @@ impl Build<'_> {
         let (on_link, on_application) = (given(ON_LINK), given(ON_APPLICATION));
         self.needs(at, &["link", "direction"], on_link, ON_LINK);
         self.needs(at, &["flows"], given(ON_PACKETS) || on_application, &[ON_PACKETS, ON_APPLICATION].concat());
+        self.path_is_known(at, frame);
         let mut found = Vec::new();
         let flows = if given(ON_PACKETS) || on_application { self.flows_of(at, frame) } else { None };
         if on_link {
@@ -38,13 +40,32 @@ impl Build<'_> {
                 _ => Side::Forward,
             };
             if let Some(edge) = self.edge(at, side, frame) {
-                self.on_link(at, &edge, flows.as_ref(), &mut found);
+                self.on_link(at, &edge, flows.as_ref(), (frame, &mut found));
             }
         }
         if let (true, Some(flows)) = (on_application, &flows) {
             self.on_application(at, flows, frame, &mut found);
         }
         found
+    }
+
+    /// Reports multiples of the path's round-trip time, rate or both, if the path has none: over an 802.11 channel.
+    fn path_is_known(&mut self, at: At<'_>, frame: &Frame<'_>) {
+        if !frame.clean || frame.net.has_path(frame.words.under_test) {
+            return;
+        }
+        let tables = ON_LINK.iter().filter_map(|key| Some((*key, at.record.table(key)?)));
+        let own = std::iter::once((at.path, at.record));
+        let inner: Vec<(Path<'_>, &Record)> =
+            own.chain(tables.map(|(key, table)| (Path::Key(&at.path, key), table))).collect();
+        for (path, record) in inner {
+            for (key, _, item) in
+                record.entries.iter().filter(|(key, _, item)| matches!(item.value, Value::Scaled(_)) && *key != "rate")
+            {
+                let reason = "scales with a path that has a channel";
+                self.report.add(item.place, Path::Key(&path, key), &item.shown, reason, "a quantity with its own unit");
+            }
+        }
     }
 
     /// Reports keys that no action of the step uses.
@@ -55,9 +76,15 @@ impl Build<'_> {
         }
     }
 
-    fn on_link(&mut self, at: At<'_>, edge: &Edge, flows: Option<&Flows>, found: &mut Vec<Action>) {
+    fn on_link(
+        &mut self,
+        at: At<'_>,
+        edge: &Edge,
+        flows: Option<&Flows>,
+        (frame, found): (&Frame<'_>, &mut Vec<Action>),
+    ) {
         if let Some(set) = at.record.table("set") {
-            found.extend(self.set(at, set, edge));
+            found.extend(self.set(at, set, edge, frame));
         }
         for key in ["drop", "mark"] {
             let Some(table) = at.record.table(key) else { continue };
@@ -69,39 +96,26 @@ impl Build<'_> {
                 _ => Action::Mark { edge, filter, selection },
             });
         }
-        if let Some(table) = at.record.table("reorder")
-            && let (Some(packets), Some(by)) = (table.get("packets"), table.get("by"))
-            && let Some(filter) = self.filter(at, flows)
-        {
-            found.push(Action::Reorder { edge: edge.clone(), filter, packets, by });
-        }
-        match at.record.given("aggregate").map(|item| &item.value) {
-            Some(Value::Off) => found.push(Action::Aggregate { edge: edge.clone(), rule: None }),
-            Some(Value::Table(table)) => {
-                if let (Some(packets), Some(time), Some(of)) =
-                    (table.get("packets"), table.get("time"), table.get("of"))
-                {
-                    let of: &str = of;
-                    let rule = Some(Aggregation { packets, time, acks: of == "acks" });
-                    found.push(Action::Aggregate { edge: edge.clone(), rule });
-                }
+        if let Some(record) = at.record.table("reorder") {
+            let by = shares::time(At { record, ..at }, "by", frame);
+            if let (Some(packets), Some(by), Some(filter)) = (record.get("packets"), by, self.filter(at, flows)) {
+                found.push(Action::Reorder { edge: edge.clone(), filter, packets, by });
             }
-            _ => {}
         }
-        match at.record.given("police").map(|item| &item.value) {
-            Some(Value::Off) => found.push(Action::Police { edge: edge.clone(), rule: None }),
-            Some(Value::Table(table)) => {
-                if let (Some(rate), Some(burst)) = (table.get("rate"), table.get("burst")) {
-                    found.push(Action::Police { edge: edge.clone(), rule: Some(Policer { rate, burst }) });
-                }
-            }
-            _ => {}
-        }
+        found.extend(aggregate(at, edge, frame));
+        found.extend(police(at, edge, frame));
     }
 
-    fn set(&mut self, at: At<'_>, set: &Record, edge: &Edge) -> Option<Action> {
-        let rate = set.given("rate").and_then(|_| set.get::<Rate>("rate"));
-        let delay = set.given("delay").and_then(|_| set.get::<Duration>("delay"));
+    fn set(&mut self, at: At<'_>, set: &Record, edge: &Edge, frame: &Frame<'_>) -> Option<Action> {
+        let inside = At { record: set, path: Path::Key(&at.path, "set") };
+        let rate = shares::rate(inside, "rate", frame.net.rate(edge));
+        let delay = shares::time(inside, "delay", frame);
+        if rate.is_some() && frame.net.follows_trace(edge) {
+            let path = Path::Key(&inside.path, "rate");
+            let reason = "cannot be set: the direction follows a trace";
+            let allowed = "a link with a rate of its own";
+            self.report.add(inside.place("rate"), path, inside.shown("rate"), reason, allowed);
+        }
         let per = set.given("per").and_then(|_| set.get::<Probability>("per"));
         if set.entries.is_empty() {
             let path = Path::Key(&at.path, "set");
@@ -178,11 +192,27 @@ impl Build<'_> {
             let path = Path::Key(&at.path, "resume");
             self.report.add(at.place("resume"), path, at.shown("resume"), "stands beside `pause`", "one of the two");
         }
-        if at.record.given("app_rate").is_some()
-            && let Some(rate) = at.record.get::<OrWord<Rate>>("app_rate")
-        {
-            found.push(Action::AppRate(list, rate.value()));
+        if at.record.given("app_rate").is_some() && self.writes_freely(at, &list, frame) {
+            let whole = list.first().and_then(|flow| frame.net.path_rate(flow.index));
+            let rate = shares::rate(at, "app_rate", whole);
+            let unlimited = matches!(at.record.given("app_rate").map(|item| &item.value), Some(Value::Word(_)));
+            if rate.is_some() || unlimited {
+                found.push(Action::AppRate(list, rate));
+            }
         }
+    }
+
+    /// Whether the applications write as fast as TCP allows, so that a rate can bound them; reports one that does not.
+    fn writes_freely(&mut self, at: At<'_>, list: &[FlowRef], frame: &Frame<'_>) -> bool {
+        let bulk = |flow: &&FlowRef| {
+            let flow = frame.net.flows.get(flow.index);
+            flow.is_some_and(|flow| matches!(flow.traffic, Traffic::Bulk { .. }))
+        };
+        let Some(other) = list.iter().find(|flow| !bulk(flow)) else { return true };
+        let path = Path::Key(&at.path, "app_rate");
+        let reason = format!("bounds no flow such as `{}`", other.name);
+        self.report.add(at.place("app_rate"), path, at.shown("app_rate"), reason, "flows with kind = \"bulk\"");
+        false
     }
 
     /// Returns the flows that a step acts on.
@@ -209,6 +239,32 @@ impl Build<'_> {
         }
         (list.len() == names.len()).then_some(Flows::Some(list))
     }
+}
+
+fn aggregate(at: At<'_>, edge: &Edge, frame: &Frame<'_>) -> Option<Action> {
+    let rule = match &at.record.given("aggregate")?.value {
+        Value::Off => None,
+        Value::Table(record) => {
+            let time = shares::time(At { record, ..at }, "time", frame)?;
+            let of: &str = record.get("of")?;
+            Some(Aggregation { packets: record.get("packets")?, time, acks: of == "acks" })
+        }
+        _ => return None,
+    };
+    Some(Action::Aggregate { edge: edge.clone(), rule })
+}
+
+fn police(at: At<'_>, edge: &Edge, frame: &Frame<'_>) -> Option<Action> {
+    let rule = match &at.record.given("police")?.value {
+        Value::Off => None,
+        Value::Table(record) => {
+            let inside = At { record, ..at };
+            let rate = shares::rate(inside, "rate", frame.net.rate(edge))?;
+            Some(Policer { rate, burst: shares::data(inside, "burst", frame)? })
+        }
+        _ => return None,
+    };
+    Some(Action::Police { edge: edge.clone(), rule })
 }
 
 /// The flows that a step acts on.

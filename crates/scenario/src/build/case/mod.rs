@@ -3,6 +3,7 @@
 mod actions;
 mod conditions;
 mod expect;
+mod shares;
 mod steps;
 mod vocabulary;
 
@@ -24,6 +25,8 @@ struct Frame<'a> {
     steps: &'a [String],
     /// Whether the rest of the file has no problems. Otherwise a missing flow or link is a consequence of one.
     clean: bool,
+    /// The network at the start of a run.
+    net: shares::Net<'a>,
 }
 
 /// A table and its path.
@@ -58,7 +61,8 @@ impl Build<'_> {
         words.under_test = self.under_test(at, flows, clean)?;
         words.bottleneck = self.bottleneck(at, &words, clean);
         let names = steps::names(steps);
-        let frame = Frame { words: &words, steps: &names, clean };
+        let net = shares::Net { nodes, links, flows };
+        let frame = Frame { words: &words, steps: &names, clean, net };
         let mut scope = Scope::new(&words, names.iter().map(String::as_str).collect());
         let steps = self.steps(&frame, &mut scope);
         let expectations = self.expectations(&frame, &mut scope);
