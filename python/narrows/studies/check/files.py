@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,7 +30,8 @@ class File:
     Attributes
     ----------
     name : str
-        How results name it: its path as typed, or its path below the bundled cases, without ``.toml``.
+        How results name it, without ``.toml``: its path as typed; in a directory, its path from the directory's name
+        on; of a bundled case its path below the bundled sets.
     path : str
         Where it is.
     text : str
@@ -84,16 +85,18 @@ def find(paths: Iterable[str | os.PathLike[str]]) -> Found:
     named = False
     for given in paths:
         named = True
-        path, bundle = _resolve(os.fspath(given))
+        path, root = _resolve(os.fspath(given))
         if path.is_dir():
-            found = _directory(path, given, bundle, skipped, problems)
+            found = _directory(path, given, root or path.resolve().parent, skipped, problems)
         else:
-            name = _name(path, bundle)
+            name = _name(path, root)
             text = inputs.text(path, _WHAT)
-            if not _is_case(text, name, problems) and not problems:
+            if not _is_case(text, str(path), problems) and not problems:
                 message = f"{given}: has neither steps nor expectations; allowed: {_WHAT}"
                 raise InputError(message)
             found = [File(name, str(path), text)]
+        taken = {one.name for one in files.values()}
+        found = [replace(one, name=one.path.removesuffix(".toml")) if one.name in taken else one for one in found]
         files |= {one.path: one for one in found if one.path not in files}
     if problems:
         raise ScenarioError(problems)
@@ -104,13 +107,13 @@ def find(paths: Iterable[str | os.PathLike[str]]) -> Found:
 
 
 def _directory(
-    path: Path, given: str | os.PathLike[str], bundle: Path | None, skipped: list[str], problems: list[Problem]
+    path: Path, given: str | os.PathLike[str], root: Path, skipped: list[str], problems: list[Problem]
 ) -> list[File]:
     found, before = [], len(problems)
     for one in _below(path):
-        name = _name(one, bundle)
+        name = _name(one.resolve(), root.resolve())
         text = inputs.text(one, _WHAT)
-        if _is_case(text, name, problems):
+        if _is_case(text, str(one), problems):
             found.append(File(name, str(one), text))
         else:
             skipped.append(name)
@@ -159,17 +162,18 @@ def _below(directory: Path) -> list[Path]:
     return [path for path in paths if path.is_file()]
 
 
-def _name(path: Path, bundle: Path | None) -> str:
-    shown = path if bundle is None else path.relative_to(bundle)
+def _name(path: Path, root: Path | None) -> str:
+    inside = root is not None and path.is_relative_to(root)
+    shown = path.relative_to(root) if root is not None and inside else path
     return shown.as_posix().removesuffix(".toml")
 
 
-def _is_case(text: str, name: str, problems: list[Problem]) -> bool:
+def _is_case(text: str, path: str, problems: list[Problem]) -> bool:
     try:
         return any(table in tomllib.loads(text) for table in TABLES)
     except tomllib.TOMLDecodeError as error:
         line = getattr(error, "lineno", None) or _line(str(error))
-        problems.append(Problem(f"{name}.toml", line, "", None, None, f"is not TOML: {error}"))
+        problems.append(Problem(path, line, "", None, None, f"is not TOML: {error}"))
         return False
 
 

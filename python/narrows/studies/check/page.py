@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows import _core
+from narrows.base import bundled
 from narrows.report import render
 from narrows.studies.check import figures
 
@@ -92,7 +94,8 @@ def commands(check: Check) -> list[str]:
 
 def _path(name: str, path: str) -> str:
     """Return what names a case on a command line: the file, or the name of a bundled one."""
-    return path if f"{name}.toml" == path or name == path else name
+    root = bundled.cases()
+    return name if root is not None and Path(path).is_relative_to(root) else path
 
 
 def _rows(check: Check) -> list[dict[str, Any]]:
