@@ -61,7 +61,13 @@ pub fn effects(action: &Action, scenario: &Scenario) -> Vec<Effect> {
             vec![at(edge, Intervention::Late(next, *by), None)]
         }
         Action::Aggregate { edge, rule } => {
-            let rule = rule.map(|rule| LinkAggregation { packets: rule.packets, time: rule.time, of: Held::All });
+            let of = |acks| if acks { Held::Acks } else { Held::All };
+            let burst = |rule: timeline::Aggregation| LinkAggregation {
+                packets: rule.packets,
+                time: rule.time,
+                of: of(rule.acks),
+            };
+            let rule = rule.map(burst);
             vec![at(edge, Intervention::Aggregate(rule), None)]
         }
         Action::Police { edge, rule } => {

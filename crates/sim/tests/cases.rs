@@ -262,7 +262,7 @@ fn a_policer_drops_what_exceeds_it_until_it_is_off() {
 fn bursts_begin_and_end() {
     let text = small();
     let back = bottleneck(&text, Side::Reverse);
-    let rule = Some(Aggregation { packets: 6, time: ms(50) });
+    let rule = Some(Aggregation { packets: 6, time: ms(50), acks: false });
     let steps = [
         ("on", None, Wait::At(2_000), vec![Action::Aggregate { edge: back.clone(), rule }]),
         ("off", None, Wait::At(3_000), vec![Action::Aggregate { edge: back.clone(), rule: None }]),
@@ -414,6 +414,20 @@ fn what_the_flow_shows_is_what_the_samples_say() {
     }
 }
 
+#[test]
+fn round_trips_are_counted_as_bbr_counts_them() {
+    let text = network(&format!("{BULK}tcp = {{ cc = \"bbr3\" }}\n"));
+    let steps = [at(2_000, drop(next(3)))];
+    let wanted = [
+        (ALWAYS, "flow.rounds == flow.cc.rounds or time < 25 ms", None, Until::End),
+        (EVENTUALLY, "flow.rounds > 200", None, Until::End),
+    ];
+    let outcome = whole(&with_case(&text, &steps, &wanted));
+    for found in &case_of(&outcome).expectations {
+        assert_eq!(found.verdict, Verdict::Met, "{} {:?}", found.reason, found.values);
+    }
+}
+
 /// Everything that steps can do, one after the other.
 fn eventful() -> narrows_scenario::Scenario {
     let text =
@@ -433,7 +447,7 @@ fn eventful() -> narrows_scenario::Scenario {
         step(
             "bursts",
             3_000,
-            Action::Aggregate { edge: back.clone(), rule: Some(Aggregation { packets: 8, time: ms(4) }) },
+            Action::Aggregate { edge: back.clone(), rule: Some(Aggregation { packets: 8, time: ms(4), acks: true }) },
         ),
         step(
             "police",
