@@ -61,8 +61,9 @@
 //! * An ACK without a valid rate sample counts no round, as in Linux. In the draft every ACK may.
 //! * The draft contradicts itself in places. Here an episode of losses saves once what an undo restores, as the text
 //!   says and the pseudocode does not (`undo.rs`). T_reno counts segments, not bytes. After idle time the excess of ACK
-//!   aggregation starts from zero, as in Linux. Losses that end Startup set full_bw_now, as the test cases say.
-//!   inflight_longterm does not bound Drain, as in the pseudocode; the table of control parameters says otherwise.
+//!   aggregation starts from zero, as in Linux. Losses that end Startup set full_bw_now, as the test cases say. A
+//!   precautionary probe stops by what was in flight before the ACK, as in Linux. inflight_longterm does not bound
+//!   Drain, as in the pseudocode; the table of control parameters says otherwise.
 //! * An undo does not clear prev_probe_too_high, as in the draft and Linux: the probe that it resumes stops at
 //!   inflight_longterm, if one was set before.
 //!

@@ -146,15 +146,20 @@ impl Bbr3 {
         room && path.inflight <= self.quantized(bdp, path.smss)
     }
 
-    /// Whether the probe is complete; one that inflight_longterm limits is not (BBRIsTimeToGoDown).
-    fn time_to_go_down(&mut self, sample: Option<&RateSample>, path: &Path, win: &Window) -> bool {
-        let reached = self.bounds.inflight_long.is_some_and(|long| path.inflight >= long);
+    /// Whether the probe is complete; one that inflight_longterm limits is not (IsTimeToGoDown).
+    ///
+    /// The precaution compares what was in flight when the ACK arrived, as google/bbr does (`prior_in_flight`). The
+    /// draft does not say which C.inflight it means. After an ACK it is below cwnd, and cwnd is at most
+    /// inflight_longterm in this state, so a flow that the bound limits would never stop at it.
+    fn time_to_go_down(&mut self, ack: &Ack, path: &Path, win: &Window) -> bool {
+        let inflight = path.inflight + ack.delivered + ack.newly_lost;
+        let reached = self.bounds.inflight_long.is_some_and(|long| inflight >= long);
         if self.prev_too_high && reached {
             self.prev_precautionary = true;
             return true;
         }
         if self.at_long_term(path, win) {
-            self.reset_full_bw(Self::rate_of(sample));
+            self.reset_full_bw(Self::rate_of(ack.rate.as_ref()));
             return false;
         }
         self.full_bw_now
@@ -166,7 +171,7 @@ impl Bbr3 {
         if !self.full_bw_reached || self.adapt_long_term(ack, path, win) {
             return;
         }
-        let down = self.state == State::Up && self.time_to_go_down(sample, path, win);
+        let down = self.state == State::Up && self.time_to_go_down(ack, path, win);
         match self.state {
             State::Down | State::Cruise if self.time_to_probe(path, win) => self.enter_refill(path),
             State::Down if self.time_to_cruise(path) => self.state = State::Cruise,

@@ -1,10 +1,10 @@
 //! What BBR version 3 saves when losses begin, and restores if they were spurious.
 //!
-//! The draft's text saves when a recovery episode starts (section Saving State Upon Loss Recovery). Its pseudocode calls
-//! SaveStateUponLoss on the first loss of every round too. The two differ where a probe ends: HandleInflightTooHigh
-//! notes the state to return to and resets is_loss_in_round, so the next lost segment of the same episode would save
-//! again, and erase both that state and the bounds from before the probe ended. Here the text holds: an episode saves
-//! once. A timeout begins an episode of its own.
+//! The draft's text saves when a recovery episode starts (section Saving State Upon Loss Recovery). Its pseudocode
+//! calls SaveStateUponLoss on the first loss of every round too. The two differ where a probe ends:
+//! HandleInflightTooHigh notes the state to return to and resets is_loss_in_round, so the next lost segment of the same
+//! episode would save again, and erase both that state and the bounds from before the probe ended. Here the text holds:
+//! an episode saves once. A timeout begins an episode of its own.
 
 use super::{Bbr3, Bounds, State};
 use crate::algorithms::bbr::recovering;
