@@ -3,8 +3,8 @@
 use crate::record::{FromValue, ToValue, Value};
 use crate::types::{
     Arrivals, Decimated, Distribution, EcnEcho, Held, IdleRestart, IpOptions, IpVersion, JitterDistribution,
-    JitterOrder, LinuxVersion, NodeKind, OutageQueue, RateLimited, RecoveryKind, RecoveryStyle, Reduction, RtoStyle,
-    Selected, SizeDistribution, SlowStart, Stack, Traffic, WifiQueues, WorkloadKind,
+    JitterOrder, LinuxVersion, NodeKind, OutageQueue, RateLimited, ReceiverCc, RecoveryKind, RecoveryStyle, Reduction,
+    RtoStyle, Selected, SizeDistribution, SlowStart, Stack, Traffic, WifiQueues, WorkloadKind,
 };
 
 /// A type whose values are words in scenario files.
@@ -114,6 +114,7 @@ plain_words! {
         Rfc7661 => "rfc7661",
         Unlimited => "unlimited",
     }
+    ReceiverCc { None => "none", Rledbat => "rledbat" }
     SlowStart {
         Own => "own",
         Standard => "standard",

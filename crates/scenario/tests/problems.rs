@@ -76,6 +76,8 @@ fn every_rule_has_its_message() {
                 .replace("access = {", "access = [{")
                 .replace("\"1 ms\" }", "\"1 ms\" }]"),
         ),
+        ("rLEDBAT without timestamps", flow("tcp = { receiver_cc = \"rledbat\", timestamps = false }")),
+        ("an unknown control of a receiver", flow("tcp = { receiver_cc = \"ledbat\" }")),
         ("small queues without bursts", flow("tcp = { tsq = true, gso = false }")),
         ("small queues behind a queue that is managed", {
             let text = flow("stack = \"linux\"\ntcp = { tsq = true }");

@@ -10,7 +10,7 @@ pub mod scheme;
 
 pub use ip_options::IpOptions;
 
-use narrows_units::{Bytes, Duration};
+use narrows_units::{Bytes, Duration, Variable};
 
 /// The first congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,6 +185,32 @@ pub enum RateLimited {
     Unlimited,
 }
 
+/// The congestion control of a receiver, which bounds the window that it advertises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReceiverCc {
+    /// None: the window is what the receive buffer allows.
+    #[default]
+    None,
+    /// rLEDBAT (RFC 9840): the window follows LEDBAT++ by round-trip times and retransmissions that the receiver sees.
+    /// It needs timestamps; without them the window is that of the buffer.
+    Rledbat,
+}
+
+/// What a receiver with [`ReceiverCc::Rledbat`] reports. A quantity has no value (NaN) before it was measured.
+pub const RLEDBAT_VARIABLES: [Variable; 11] = [
+    Variable::state("stage", "What LEDBAT++ does.", &["Start", "Avoidance", "Frozen", "Regrowth"]),
+    Variable::new("window", "bytes", "RLWND, the receiver's window by LEDBAT++."),
+    Variable::new("ssthresh", "bytes", "Slow-start threshold of RLWND; no value while it is arbitrarily high."),
+    Variable::new("offered", "bytes", "Window of the last ACK: the edge that it offered minus what it acknowledged."),
+    Variable::new("rtt", "s", "Latest round-trip time, by timestamps at the receiver."),
+    Variable::new("base_rtt", "s", "Smallest of these in the last minutes."),
+    Variable::new("queuing_delay", "s", "Least of the last four round-trip times minus the base."),
+    Variable::new("gain", "segments per RTT", "GAIN, growth per round-trip time below the target."),
+    Variable::new("slowdowns", "", "Slowdowns that have begun so far."),
+    Variable::new("slowdown_time", "s", "Duration of the last slowdown that has ended; 0 before one."),
+    Variable::new("losses", "", "Halvings of RLWND after retransmissions."),
+];
+
 /// How a receiver echoes CE marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnEcho {
@@ -294,6 +320,8 @@ pub struct Config {
     /// [`recv_buffer`](Self::recv_buffer), as Linux does (`tcp_rcv_space_adjust`, `tcp_grow_window`). Linux's
     /// `tcp_rmem[2]` is twice `recv_buffer`. Off: the whole buffer is offered from the beginning.
     pub autotuning: bool,
+    /// As a receiver, the congestion control that bounds the advertised window.
+    pub receiver_cc: ReceiverCc,
     /// The version of Linux that [`autotuning`](Self::autotuning) follows. Other settings that follow Linux have the
     /// same meaning in each version.
     pub kernel: LinuxVersion,
@@ -392,6 +420,7 @@ impl Default for Config {
             ect1: false,
             recv_buffer: Bytes::new(16 * 1024 * 1024),
             autotuning: false,
+            receiver_cc: ReceiverCc::None,
             kernel: LinuxVersion::V7_2,
             nagle: false,
             idle_restart: IdleRestart::Rfc5681,

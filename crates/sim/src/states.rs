@@ -9,7 +9,8 @@ use narrows_fabric::{
 use narrows_queue::Disciplines;
 use narrows_samples::{Owner, Probe, Series};
 use narrows_scenario::Scenario;
-use narrows_tcp::{Connection, Info};
+
+use narrows_tcp::{Connection, Info, RLEDBAT_VARIABLES, ReceiverCc};
 use narrows_units::Variable;
 use std::sync::Arc;
 
@@ -65,6 +66,18 @@ impl World<'_> {
         let connection =
             Reporter { owner: Owner::Flow, index: flow, algorithm: CONNECTION, variables: &CONNECTION_VARIABLES };
         sampler.states.take(connection, self.now, |visit| connection_state(sender, visit), probe);
+        self.sample_receiver_state(flow, probe);
+    }
+
+    /// Samples the state of a receiver's congestion control, if the flow has one.
+    fn sample_receiver_state<P: Probe>(&mut self, flow: usize, probe: &mut P) {
+        let tcp = self.scenario.flows[flow].tcp();
+        let controlled = tcp.is_some_and(|tcp| tcp.config.receiver_cc == ReceiverCc::Rledbat);
+        let (Some(sampler), true) = (&mut self.states, controlled) else { return };
+        let Some(receiver) = self.connections.get(flow, self.flows[flow].sender().other()) else { return };
+        let reporter =
+            Reporter { owner: Owner::Flow, index: flow, algorithm: "rledbat", variables: &RLEDBAT_VARIABLES };
+        sampler.states.take(reporter, self.now, |visit| receiver.receiver_state(visit), probe);
     }
 
     /// Samples the state of a queue's discipline, if the scenario asks for it.

@@ -3,7 +3,8 @@
 use crate::assist::{Assist, WindowCap};
 use crate::ecn::negotiates;
 use crate::linux::autotuning;
-use narrows_settings::Config;
+use crate::receiver::rledbat::MOST_SHIFT;
+use narrows_settings::{Config, ReceiverCc};
 use narrows_units::Instant;
 use narrows_wire::{Ecn, TcpFlags, TcpOptions, Timestamps};
 
@@ -16,13 +17,15 @@ const MIN_SMSS: u64 = 16;
 /// Bytes of the timestamps option on each data segment, padding included.
 const TIMESTAMP_BYTES: u64 = 12;
 
-/// The smallest shift that can offer the whole receive buffer; with autotuning, Linux's choice.
+/// The smallest shift that can offer the whole receive buffer; with autotuning, Linux's choice. rLEDBAT bounds it.
 pub(crate) fn window_shift(config: &Config) -> u8 {
-    if config.autotuning {
-        return autotuning::shift(config.recv_buffer.as_u64());
-    }
     let buffer = config.recv_buffer.as_u64();
-    (0..MAX_SHIFT).find(|&s| 65_535u64 << s >= buffer).unwrap_or(MAX_SHIFT)
+    let shift = if config.autotuning {
+        autotuning::shift(buffer)
+    } else {
+        (0..MAX_SHIFT).find(|&s| 65_535u64 << s >= buffer).unwrap_or(MAX_SHIFT)
+    };
+    if config.receiver_cc == ReceiverCc::Rledbat { shift.min(MOST_SHIFT) } else { shift }
 }
 
 /// The options of our SYN, or of our SYN-ACK to a SYN with the options `peer`.

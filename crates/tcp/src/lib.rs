@@ -33,8 +33,8 @@ pub use connection::{Connection, LinuxInfo, Measured};
 pub use ecn::{AccurateEcn, EcnOptions, HeaderBits, LinuxEcnCounters, LinuxEcnMode, SeenOption, fail as ecn_fail};
 pub use linux::write_queue::WriteFlags;
 pub use narrows_settings::{
-    Burst, CarefulResume, Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RateLimited,
-    RecoveryKind, RecoveryStyle, Reduction, RtoConfig, RtoStyle, SlowStart,
+    Burst, CarefulResume, Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing,
+    RLEDBAT_VARIABLES, RateLimited, ReceiverCc, RecoveryKind, RecoveryStyle, Reduction, RtoConfig, RtoStyle, SlowStart,
 };
 pub use socket::{Failure, Icmp, KeepAlive, SocketOptions};
 pub use stats::{Info, State, Stats};

@@ -3,15 +3,17 @@
 //! Offsets count the peer's stream from 0 and never wrap; its FIN takes the octet after the last byte.
 
 mod linux;
+pub(crate) mod rledbat;
 mod window;
 
 use crate::assist::WindowCap;
 use crate::linux::Linux;
 use crate::offset::MaybeOffset;
 use crate::reassembly::Reassembly;
-use narrows_settings::{Config, DelayedAck};
+use narrows_settings::{Config, DelayedAck, ReceiverCc};
 use narrows_units::{Bytes, Duration, Instant, SeqNum};
 use narrows_wire::SackBlocks;
+use rledbat::Rledbat;
 
 /// How the receiver took a segment's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +72,8 @@ pub(crate) struct Receiver {
     read: u64,
     /// The rules of Linux, if they decide ACKs or the window.
     linux: Option<Box<Linux>>,
+    /// rLEDBAT, if it bounds the window.
+    rledbat: Option<Box<Rledbat>>,
 }
 
 impl Receiver {
@@ -84,7 +88,9 @@ impl Receiver {
         let linux = Linux::new(config);
         let tuned = linux.as_ref().and_then(|linux| linux.tuning.as_ref()).map(|tuning| tuning.window(0, 1));
         let first = tuned.unwrap_or(buffer);
-        let first = cap.map_or(first, |cap| first.min(cap.bytes.as_u64())).min(65_535);
+        let rledbat = (config.receiver_cc == ReceiverCc::Rledbat).then(|| Rledbat::new(u64::from(config.mss)));
+        let own = rledbat.as_ref().map_or(u64::MAX, |rledbat| rledbat.cap(0));
+        let first = cap.map_or(first, |cap| first.min(cap.bytes.as_u64())).min(own).min(65_535);
         Self {
             first: SeqNum::default(),
             nxt: 0,
@@ -109,6 +115,7 @@ impl Receiver {
             ack_now: false,
             ack_at: Instant::NEVER,
             linux,
+            rledbat: rledbat.map(Box::new),
         }
     }
 
@@ -368,7 +375,7 @@ impl Receiver {
     pub(crate) fn set_memory(&mut self, memory: u64, fixed: bool) {
         let Some(tuning) = self.linux.as_mut().and_then(|linux| linux.tuning.as_mut()) else { return };
         if let Some(first) = tuning.set_memory(memory, fixed) {
-            let first = self.cap.map_or(first, |cap| first.min(cap.bytes.as_u64()));
+            let first = self.bound().map_or(first, |bound| first.min(bound));
             (self.edge, self.offered, self.promised, self.field) = (first, first, first, None);
         }
     }
@@ -407,7 +414,7 @@ impl Receiver {
         if let (true, Some(field)) = (scaled, self.field) {
             return field;
         }
-        if scaled && self.cap.is_none() && self.auto_read && self.linux.is_none() {
+        if scaled && self.cap.is_none() && self.auto_read && self.linux.is_none() && self.rledbat.is_none() {
             // The same as `advertise` if the whole buffer is free and the edge moves on.
             let field = (self.buffer >> self.shift).min(u64::from(u16::MAX));
             let offered = self.nxt + (field << self.shift);

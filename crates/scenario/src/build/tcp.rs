@@ -9,7 +9,7 @@ use crate::problem::Place;
 use crate::record::{FromValue, Item, Layers, OrWord, Record, Value, default};
 use crate::schema::{CAREFUL_RESUME, DELAYED_ACK, PACING, RTO, TCP, Table, habits};
 use crate::suggest::hint;
-use crate::types::{CarefulResume, DelayedAck, Pacing, Peer, PeerEcn, RtoConfig, RtoStyle, Stack, Tcp};
+use crate::types::{CarefulResume, DelayedAck, Pacing, Peer, PeerEcn, ReceiverCc, RtoConfig, RtoStyle, Stack, Tcp};
 use narrows_settings::Config;
 use narrows_units::{Bytes, Duration};
 use std::sync::Arc;
@@ -153,6 +153,10 @@ impl<'a> Build<'a> {
         }
         if recv_buffer < mss {
             rules.broken("recv_buffer", &["recv_buffer", "mss"], "is less than one segment", &one);
+        }
+        if layers.get::<ReceiverCc>("receiver_cc")? == ReceiverCc::Rledbat && !layers.get::<bool>("timestamps")? {
+            let reason = "needs timestamps = true, from which the receiver measures";
+            rules.broken("receiver_cc", &["receiver_cc", "timestamps"], reason, "\"none\", or timestamps = true");
         }
         if layers.get("tsq")? && !layers.get::<bool>("gso")? {
             rules.broken(

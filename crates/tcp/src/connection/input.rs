@@ -4,6 +4,7 @@ use super::Connection;
 use crate::ecn::{Feedback, Mode};
 use crate::linux::OwnPath;
 use crate::receiver::Arrival;
+use crate::receiver::rledbat::DataSegment;
 use crate::stats::State;
 use narrows_units::{Instant, Packets};
 use narrows_wire::{Ecn, Packet, TcpFlags, TcpRepr};
@@ -180,6 +181,15 @@ impl Connection {
         self.rx.on_data(offset, sizes, fin, self.sack, now)
     }
 
+    /// Gives a data segment to a receiver with rLEDBAT, before the receiver takes it.
+    fn data_of_rledbat(&mut self, segment: &Packet, tcp: &TcpRepr, offset: i64, now: Instant) {
+        let Some(ts) = tcp.options.timestamps else { return };
+        let end = offset + i64::from(segment.payload_len);
+        let rtt = self.ts.since(ts.ecr, now);
+        let data = DataSegment { start: offset, end, new: true, val: ts.val, echo: ts.ecr, rtt };
+        self.rx.on_data_of_rledbat(&data, now);
+    }
+
     #[inline]
     pub(super) fn on_payload(&mut self, segment: &Packet, tcp: &TcpRepr, offset: i64, fin: bool, now: Instant) {
         self.count_data(segment);
@@ -201,6 +211,9 @@ impl Connection {
             } else if due {
                 self.rx.request_ack();
             }
+        }
+        if segment.payload_len > 0 && self.rx.has_rledbat() {
+            self.data_of_rledbat(segment, tcp, offset, now);
         }
         let arrival = self.take_data(segment, offset, fin, now);
         if segment.payload_len > 0 && self.rx.follows_linux() {

@@ -186,6 +186,9 @@ impl Connection {
             self.smss = self.smss.saturating_sub(overhead).max(1);
             self.rx.set_cap(cap);
         }
+        if self.rx.has_rledbat() {
+            self.rx.start_rledbat(self.smss, self.ts.on);
+        }
         self.establish_as_linux(syn.passive, now);
         if self.socket.is_some() && self.agreement == Agreement::AccurateEcn {
             self.ecn.start_full();

@@ -109,6 +109,12 @@ impl Connection {
         self.assist.as_deref()
     }
 
+    /// Reports the variables that the receiving half keeps where a control bounds its window
+    /// ([`narrows_settings::RLEDBAT_VARIABLES`]); nothing without one.
+    pub fn receiver_state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        self.rx.rledbat_state(visit);
+    }
+
     /// Whether the network header is IPv6.
     pub(super) fn is_ipv6(&self) -> bool {
         matches!(self.ip, Ip::V6(_))

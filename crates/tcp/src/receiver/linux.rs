@@ -39,8 +39,8 @@ impl Receiver {
     pub(crate) fn on_accept(&mut self, segment: u64) {
         let Some(tuning) = self.linux.as_mut().and_then(|linux| linux.tuning.as_mut()) else { return };
         let mut first = tuning.first_window(segment);
-        if let Some(cap) = self.cap {
-            first = first.min(cap.bytes.as_u64());
+        if let Some(bound) = self.bound() {
+            first = first.min(bound);
         }
         (self.edge, self.offered, self.promised) = (first, first, first);
     }

@@ -23,8 +23,7 @@ impl Receiver {
     #[inline]
     pub(super) fn better_edge(&self) -> Option<u64> {
         let mut room = self.tuned_room().unwrap_or_else(|| self.buffer.saturating_sub(self.readable()));
-        if let Some(cap) = self.cap {
-            let cap = cap.bytes.as_u64();
+        if let Some(cap) = self.bound() {
             // A window of less than a segment, after rounding to the field's units, would be silly: it is closed
             // instead.
             room = room.min(if cap >> self.shift << self.shift < u64::from(self.rmss) { 0 } else { cap });
@@ -41,9 +40,9 @@ impl Receiver {
         let widest = self.nxt + (u64::from(u16::MAX) << shift);
         self.promised = better.unwrap_or(self.promised).clamp(self.nxt, widest);
         let mut field = (better.unwrap_or(self.offered).max(self.nxt) - self.nxt) >> shift;
-        // A window that was rounded up may be reduced next time, and a scheme may change its bound; any other field
+        // A window that was rounded up may be reduced next time, and a scheme or rLEDBAT may change its bound; any other field
         // stays valid.
-        let mut settled = scaled && self.cap.is_none();
+        let mut settled = scaled && self.cap.is_none() && self.rledbat.is_none();
         if !self.shrinks() && self.nxt + (field << shift) < self.offered {
             field = self.round_up(shift);
             settled = false;

@@ -25,6 +25,7 @@ mod merged;
 mod pacing;
 mod rack;
 mod reduction;
+mod rledbat;
 mod scheme;
 mod small_queue;
 mod spurious;

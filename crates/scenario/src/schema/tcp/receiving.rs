@@ -53,6 +53,19 @@ pub(super) const BUFFER: &[Field] = &[
     )
     .honoured(),
     setting!(
+        receiver_cc,
+        Kind::Choice(&[
+            Word("none", "the buffer alone bounds the window"),
+            Word(
+                "rledbat",
+                "the window follows LEDBAT++, by round-trip times and retransmissions at the receiver (RFC 9840)"
+            ),
+        ]),
+        Need::Default("none"),
+        "Congestion control of the receiver, which bounds the window that it advertises whatever the sender's `cc` is: \
+         with `rledbat` the flow yields to others. It needs timestamps. The shift of the window is then at most 11.",
+    ),
+    setting!(
         kernel,
         Kind::Choice(&[
             Word("linux-6.1", "the window is half of the memory"),
