@@ -40,8 +40,8 @@ impl Receiver {
         let widest = self.nxt + (u64::from(u16::MAX) << shift);
         self.promised = better.unwrap_or(self.promised).clamp(self.nxt, widest);
         let mut field = (better.unwrap_or(self.offered).max(self.nxt) - self.nxt) >> shift;
-        // A window that was rounded up may be reduced next time, and a scheme or rLEDBAT may change its bound; any other field
-        // stays valid.
+        // A window that was rounded up may be reduced next time, and a scheme or rLEDBAT may change its bound; any
+        // other field stays valid.
         let mut settled = scaled && self.cap.is_none() && self.rledbat.is_none();
         if !self.shrinks() && self.nxt + (field << shift) < self.offered {
             field = self.round_up(shift);
