@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -14,17 +15,20 @@ import pytest
 from typer.testing import CliRunner
 
 import narrows as nw
+from narrows import _core
 from narrows.base import bundled
 from narrows.base.errors import InputError, ScenarioError
 from narrows.cli import app
 from narrows.model import own
 from narrows.studies.check import files, plan
+from narrows.studies.check.execute import CaseRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from typer.testing import Result
+
+ROOT = Path(__file__).resolve().parents[2]
 
 NETWORK = """
 duration = "20 s"
@@ -354,6 +358,30 @@ def test_the_result_is_a_table_for_notebooks(tmp_path: Path) -> None:
     assert not made.passed
     again = nw.check(nw.Scenario.load(tmp_path / "met.toml"))
     assert again.passed
+
+
+def test_a_case_travels_to_a_worker_of_a_cluster(tmp_path: Path) -> None:
+    planned = plan.make(plan.load(files.find([wrote(tmp_path, met=MET)]).files))
+    job = CaseRun(0, planned.items[0], None, (0.0, 1.0), 0, 0)
+    parcel = job.parcel()
+    far, near = parcel.function(*parcel.arguments, _core.Progress()), job.make(_core.Progress())
+    assert far.outcome == near.outcome
+    assert far.series == near.series
+    assert near.series is not None
+    assert {one.text for one in near.series.variables} >= {"flow.cwnd", "flow.phase", "flow.losses"}
+    phase = next(one for one in near.series.variables if one.text == "flow.phase")
+    assert phase.words[0] == "open"
+    assert len(phase.values) == len(near.series.times_s) > 10
+
+
+def test_the_object_has_the_keys_that_the_page_on_json_lists(tmp_path: Path) -> None:
+    doc = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+    section = doc.partition("## `narrows check")[2].partition("\n## ")[0]
+    told = nw.check(wrote(tmp_path, met=MET), grid="base").to_json()
+    case = told["cases"][0]
+    outcome = case["outcome"]
+    for made in (told, case, case["cell"], outcome, outcome["steps"][0], outcome["expectations"][0]):
+        assert [key for key in made if f"`{key}`" not in section] == []
 
 
 @pytest.mark.parametrize(
