@@ -129,6 +129,16 @@ def test_slots_own_congestion_control_is_replaced_wherever_it_stands(inside: str
     assert made.matches[1].scenario.congestion_controls() == {"a": "reno", "b": "vegas"}
 
 
+def test_a_contestants_parameters_replace_those_of_the_slots_own_congestion_control() -> None:
+    text = PAIR + 'cc = "bbr3"\ntcp = { cc_params = { profile = "draft-06", ecn = true } }\n'
+    made = plan("reno", "bbr3:cc_params.profile=linux", text=text)
+    assert as_json(made.matches[1].scenario)["flows"][1]["tcp"]["cc_params"] == {
+        "profile": "linux",
+        "ecn": False,
+        "ecn_max_rtt": 5.0,
+    }
+
+
 def test_slots_are_the_only_two_tcp_flows_or_those_that_are_named() -> None:
     flows = (
         ('name = "c"', 'from = "s1"', 'to = "d2"'),

@@ -136,9 +136,13 @@ def fields(scenario: Scenario, slot: Slot, one: Contestant) -> dict[str, Overrid
     position = int(slot.place.removeprefix("flows[").removesuffix("]"))
     own: dict[str, Any] = tomllib.loads(scenario.text)["flows"][position].get("tcp", {})
     values: dict[str, Override] = {}
-    if "cc_params" in own and not any(key.startswith("cc_params") for key in one.tcp):
-        values[f"{slot.place}.tcp.cc_params"] = {}  # the file's parameters belong to the slot's own congestion control
-    for key, value in one.tcp.items():
+    given = dict(one.tcp)
+    if "cc_params" in own and "cc_params" not in given:
+        # The file's parameters belong to the slot's own congestion control, so the contestant's replace them all.
+        prefix = "cc_params."
+        params = {key.removeprefix(prefix): given.pop(key) for key in list(given) if key.startswith(prefix)}
+        values[f"{slot.place}.tcp.cc_params"] = params
+    for key, value in given.items():
         inside = f"{slot.place}.tcp.{key}"
         # A field may be set in one place only, so use the place that the file uses.
         short = key in _SHORT and key not in own and inside not in scenario.overrides
