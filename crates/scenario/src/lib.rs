@@ -19,6 +19,7 @@ mod problem;
 mod quantity;
 mod record;
 mod reference;
+mod reference_conditions;
 mod schema;
 mod set;
 mod size;

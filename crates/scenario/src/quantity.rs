@@ -401,6 +401,25 @@ mod tests {
         assert_eq!(percent("1 %"), Ok(0.01));
     }
 
+    /// Conditions have a table of units of their own, since they know more dimensions and no whole numbers.
+    #[test]
+    fn conditions_have_the_units_of_files() {
+        use narrows_timeline::Unit as Literal;
+        let base = |units: &'static [Unit], first: &str| {
+            for unit in units {
+                for name in unit.names {
+                    let one = |name| Literal::convert(Literal::find(name), "1").unwrap();
+                    let ratio = one(name) / one(first);
+                    assert!((ratio - unit.size as f64).abs() <= unit.size as f64 * 1e-12, "{name}: {ratio}");
+                }
+            }
+        };
+        base(TIME, "ns");
+        base(RATE, "b/s");
+        base(SIZE, "B");
+        base(PACKETS, "packet");
+    }
+
     #[test]
     fn what_is_not_a_quantity_says_why() {
         assert_eq!(rate("10 Mbit/h"), Err(Flaw::WrongUnit));

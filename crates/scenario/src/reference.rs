@@ -2,6 +2,7 @@
 
 use crate::catalogue::{Catalogue, show_param};
 use crate::check::kind_of;
+use crate::reference_conditions;
 use crate::schema::{COLUMNS, Field, Kind, Need, RTO, TCP, Table, Word, root};
 
 /// All tables and fields of the format as Markdown, in the order in which a reader meets them. Queue disciplines, their
@@ -10,7 +11,11 @@ use crate::schema::{COLUMNS, Field, Kind, Need, RTO, TCP, Table, Word, root};
 pub fn reference(catalogue: &Catalogue) -> String {
     let mut tables: Vec<&'static Table> = Vec::new();
     collect(root(&catalogue.schemes), &mut tables);
-    let sections: Vec<String> = tables.iter().map(|table| section(table, catalogue)).chain([stacks()]).collect();
+    let sections: Vec<String> = tables
+        .iter()
+        .map(|table| section(table, catalogue))
+        .chain([reference_conditions::section(), stacks()])
+        .collect();
     sections.join("\n")
 }
 

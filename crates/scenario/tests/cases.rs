@@ -6,6 +6,8 @@ use common::{SMALL, bad, bad_with, catalogue, good, good_with, pairs};
 use narrows_scenario::{ProblemKind, parse};
 use narrows_timeline::{Action, Filter, Lapse, Pick, Quantifier, Side, Source, Until, When};
 use narrows_units::{Duration, Rate};
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
 
 /// Everything that a case may have.
 const WHOLE: &str = r#"
@@ -322,4 +324,52 @@ fn a_fault_elsewhere_causes_none_in_the_case() {
         file("[[steps]]\nat = \"1 s\"\nset = { rate = \"1 Mb/s\" }\n[[expect]]\nalways = \"bottleneck.rate > 0\"\n");
     let found = bad_with(&text, &[("topology.bottleneck.rate", "10")]);
     assert_eq!(found.lines().count(), 1, "{found}");
+}
+
+const WAITS: &[&str] = &[
+    "at = \"1 s\"",
+    "when = \"flow.cwnd > 30 kB\"",
+    "when = \"flow.cc.phase == 'Drain' and since('a') > 1 s\"\nafter = \"a\"\nwithin = \"20 rounds\"",
+    "after = \"a\"",
+    "after = \"a\"\ndelay = \"2 rounds\"",
+    "after = \"a\"\ndelay = \"1.5 ms\"",
+    "after = \"a\"\nat = \"2 s\"",
+];
+
+const ACTIONS: &[&str] = &[
+    "link = \"r1-r2\"\nset = { rate = \"90 %\" }",
+    "direction = \"reverse\"\ndrop = { packets = 3 }",
+    "flows = [\"s2\"]\nmark = { share = \"5 %\", for = \"2 rounds\" }",
+    "reorder = { packets = 2, by = \"0.1 rtt\" }",
+    "aggregate = { packets = 5, time = \"3 ms\" }",
+    "police = { rate = \"1 Mb/s\", burst = \"30 kB\" }",
+    "pause = true",
+    "app_rate = \"2 Mb/s\"",
+];
+
+const EXPECTED: &[&str] = &[
+    "always = \"flow.cwnd > 2 packets\"",
+    "never = \"flow.phase == 'LOSS'\"\nfor = \"3 rounds\"",
+    "eventually = \"total('a', flow.delivered) > 1 MB\"\nwithin = \"5 s\"\nunless = \"flow.app_limited\"",
+    "then = \"flow.cwnd < at('a', 2 * flow.cwnd)\"\nafter = \"a\"\nname = \"'quoted' \\\"name\\\"\"",
+    "always = \"mean('a', bottleneck.queue_delay) < 5 ms\"\nafter = \"a\"\nuntil = \"a\"",
+];
+
+proptest! {
+    /// Every action alone and with others, whatever the step waits for, and several expectations.
+    #[test]
+    fn any_case_reads_back_as_the_same(
+        steps in prop::collection::vec((select(WAITS), subsequence(ACTIONS, 1..=ACTIONS.len())), 0..4),
+        expected in subsequence(EXPECTED, 0..=EXPECTED.len()),
+    ) {
+        let mut text = "[[steps]]\nname = \"a\"\nat = \"0.5 s\"\n".to_owned();
+        for (wait, actions) in steps {
+            text += &format!("[[steps]]\n{wait}\n{}\n", actions.join("\n"));
+        }
+        text += &expected.iter().map(|lines| format!("[[expect]]\n{lines}\n")).collect::<String>();
+        let scenario = good(&file(&text));
+        let shown = scenario.to_toml();
+        prop_assert_eq!(&good(&shown), &scenario, "{}", shown);
+        prop_assert_eq!(good(&shown).to_toml(), shown);
+    }
 }
