@@ -242,6 +242,16 @@ impl HyStartPlusPlus {
         self.baseline.is_some()
     }
 
+    /// Reports its variables by the names of [`start::VARIABLES`](crate::start::VARIABLES).
+    pub fn state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        let seconds = |rtt: Option<Duration>| rtt.map_or(0.0, Duration::as_secs_f64);
+        visit("current_round_min_rtt", seconds(self.round_rtt));
+        visit("last_round_min_rtt", seconds(self.last_round_rtt));
+        visit("rtt_sample_count", f64::from(self.samples));
+        visit("css_baseline_min_rtt", seconds(self.baseline));
+        visit("css_rounds", f64::from(self.css_rounds));
+    }
+
     fn on_ack(&mut self, feed: &Feed, path: &Path, win: &mut Window) -> Bytes {
         let first = win.ssthresh.is_none();
         if growth::may_grow(path) {

@@ -61,6 +61,11 @@ pub const VARIABLES: &[Variable] = &[
         "",
         "SEARCH: share by which deliveries fall short of twice those of a round-trip time ago; 0.35 ends slow start.",
     ),
+    Variable::new("current_round_min_rtt", "s", "HyStart++'s currentRoundMinRTT; 0 before a sample of the round."),
+    Variable::new("last_round_min_rtt", "s", "HyStart++'s lastRoundMinRTT; 0 before the second round."),
+    Variable::new("rtt_sample_count", "samples", "HyStart++'s rttSampleCount: round-trip time samples of the round."),
+    Variable::new("css_baseline_min_rtt", "s", "HyStart++'s cssBaselineMinRtt; 0 outside Conservative Slow Start."),
+    Variable::new("css_rounds", "rounds", "HyStart++'s rounds of Conservative Slow Start that have ended."),
 ];
 
 /// `inner` with the slow start `start` in place of its own.
@@ -176,8 +181,10 @@ impl CongestionControl for Started {
                 1.0
             },
         );
-        if let SlowStart::Search(search) = &self.rule {
-            visit("search_norm_diff", search.norm_diff());
+        match &self.rule {
+            SlowStart::Search(search) => visit("search_norm_diff", search.norm_diff()),
+            SlowStart::PlusPlus(rule) => rule.state(visit),
+            SlowStart::Standard { .. } | SlowStart::HyStart(_) => {}
         }
         self.inner.state(visit);
     }

@@ -32,6 +32,8 @@ fn started_hystartpp_enters_css_by_hand() {
         m.rtt = Duration::from_micros(112_500);
         assert_eq!(m.round(), 31.0, "{}", row.name);
         assert_eq!(m.state("slow_start"), 2.0, "{}", row.name);
+        assert_eq!((m.state("last_round_min_rtt"), m.state("css_baseline_min_rtt")), (0.1125, 0.1125), "{}", row.name);
+        assert_eq!((m.state("current_round_min_rtt"), m.state("css_rounds")), (0.1125, 1.0), "{}", row.name);
         assert_eq!(m.rounds(2), [38.75, 48.25], "{}", row.name);
         assert_eq!(m.win.ssthresh, None, "{}", row.name);
         m.rounds(3);
