@@ -374,6 +374,23 @@ def test_a_case_travels_to_a_worker_of_a_cluster(tmp_path: Path) -> None:
     assert len(phase.values) == len(near.series.times_s) > 10
 
 
+def test_the_case_of_the_documentation_is_met_by_cubic_and_not_by_reno(tmp_path: Path) -> None:
+    doc = (ROOT / "docs" / "check.md").read_text(encoding="utf-8")
+    wrote(tmp_path, reduction=doc.partition("```toml\n")[2].partition("```")[0])
+    made = nw.check(tmp_path, cc=["cubic", "reno"])
+    assert {(one.item.cc, one.verdict) for one in made.cases} == {("cubic", "passed"), ("reno", "failed")}
+    assert {one.cell.label for one in made.plan.not_run} == {"1 Gb/s x 10 ms", "1 Gb/s x 100 ms"}
+
+
+def test_a_case_from_standard_input() -> None:
+    program = "import sys; sys.argv[0] = 'narrows'; from narrows.cli import main; main()"
+    made = subprocess.run(
+        [sys.executable, "-c", program, "check", "-"], input=MET, capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, made.stderr
+    assert "1 passed" in made.stdout
+
+
 def test_the_object_has_the_keys_that_the_page_on_json_lists(tmp_path: Path) -> None:
     doc = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
     section = doc.partition("## `narrows check")[2].partition("\n## ")[0]

@@ -66,7 +66,7 @@ def find(paths: Iterable[str | os.PathLike[str]]) -> Found:
     ----------
     paths : iterable of path or str
         Files; directories, of which each ``.toml`` file with steps or expectations is taken, at any depth; names of
-        bundled sets (``bbr``) or of one of their cases (``bbr/startup-exit``).
+        bundled sets (``bbr``) or of one of their cases (``cubic/08-timeout``); ``-`` is standard input.
 
     Returns
     -------
@@ -85,8 +85,9 @@ def find(paths: Iterable[str | os.PathLike[str]]) -> Found:
     named = False
     for given in paths:
         named = True
-        path, root = _resolve(os.fspath(given))
-        if path.is_dir():
+        standard = os.fspath(given) == inputs.STANDARD_INPUT
+        path, root = (Path(inputs.STANDARD_INPUT), None) if standard else _resolve(os.fspath(given))
+        if not standard and path.is_dir():
             found = _directory(path, given, root or path.resolve().parent, skipped, problems)
         else:
             name = _name(path, root)
