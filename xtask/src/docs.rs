@@ -18,6 +18,30 @@ ns-2 and ns-3 disagree, and its limits.
 `cargo xtask docs` writes this page from the registries.
 ";
 
+/// Congestion controls that are not here, with the reasons; after the list of those that are.
+const LEFT_OUT: &str = "
+### Left out
+
+The controls above are those that hosts run, those that documents of the IETF describe, and those that a reviewer asks a new control to be compared with. The following were considered.
+Any of them can be written as a file of your own ([own-algorithm.md](own-algorithm.md)) and then takes part in contests and sweeps as these do.
+
+| control | why it is not here |
+|---|---|
+| Sprout (NSDI 2013) | Its receiver forecasts the link in ticks of 20 ms and sends the forecast back in headers of its own. That is a protocol, and not the sender of a TCP. |
+| Verus (SIGCOMM 2015) | It sends by a profile of delay over window that it learns on a path, over UDP. Its constants are for cellular links of 2015, and later work compares with C2TCP in its place. |
+| RemyCC (SIGCOMM 2013) | A table computed off line. The tables that its authors publish are binary, without the runs that made them, and the one that comes with Copa's code is under GPL-2.0, which the engine cannot \
+take over. A table of ours would be another control under the same name, and outside of the range that it was computed for no table means anything. |
+| Indigo (ATC 2018), Aurora (ICML 2019), Orca (SIGCOMM 2020) | Neural networks. Their results are those of published weights, whose licences and arithmetic (a library of tensors in single precision) do not fit an engine with the same digests everywhere. |
+| PCC Allegro (NSDI 2015) | Its authors replaced it by Vivace. |
+| BBR version 2 | Version 3 replaced it, in Linux's branch and in the draft. |
+| Nimbus (SIGCOMM 2022) | It detects whether other traffic is elastic by the spectrum of its own pulses, and switches between two other controls. It is a detector with free choices more than one control, and has no published vectors. |
+| Copa+ (2022) | It changes how Copa detects competitors and RTTmin. `copa` has the mode as a switch (`competitive`); there is no reference code to hold a copy to. |
+| FAST TCP (2004) | Patented and closed; `vegas` and `copa` answer the same questions. |
+| TIMELY (SIGCOMM 2015), DCQCN (SIGCOMM 2015) | They set the rate of RDMA messages. `swift` follows TIMELY at Google, for windows; its page says more. |
+| HPCC (SIGCOMM 2019), PowerTCP (NSDI 2022), ABC (NSDI 2020), XCP, RCP | Routers write or mark what the sender follows. Here that is a scheme with a router's part, as ACNS and NGWA are, and not a congestion control. |
+| SCReAM (RFC 8298), NADA (RFC 8698), Google's GCC | Rates of media over RTP, without a reliable stream. |
+";
+
 /// Writes the page.
 pub fn write(root: &Path, catalogue: &Catalogue) -> Result<(), String> {
     std::fs::write(root.join(PAGE), page(catalogue)).map_err(|e| format!("{PAGE}: {e}"))
@@ -47,6 +71,7 @@ fn page(catalogue: &Catalogue) -> String {
         "`cc = \"name\"` and `cc_params = { .. }` of `[tcp]` or of a flow.",
         &catalogue.cc,
     );
+    text.push_str(LEFT_OUT);
     section(
         &mut text,
         "Queues",

@@ -1,8 +1,8 @@
 //! The registry: one row per algorithm feeds CLI lists, documentation, scenario validation and conformance tests.
 
 use crate::algorithms::{
-    agile_sd, bbr, bbr3, bic, c2tcp, compound, cubic, dctcp, fack, highspeed, htcp, hybla, illinois, ledbat, ledbat_pp,
-    lp, newreno, none, prague, reno, sack, scalable, tahoe, vegas, veno, vivace, westwood, yeah,
+    agile_sd, bbr, bbr3, bic, c2tcp, cdg, compound, copa, cubic, dctcp, fack, highspeed, htcp, hybla, illinois, ledbat,
+    ledbat_pp, lp, newreno, none, nv, prague, reno, sack, scalable, swift, tahoe, vegas, veno, vivace, westwood, yeah,
 };
 use crate::{CongestionControl, Params, Row};
 
@@ -32,6 +32,10 @@ pub fn registry() -> &'static [Row] {
         westwood::ROW,
         vegas::ROW,
         veno::ROW,
+        copa::ROW,
+        cdg::ROW,
+        nv::ROW,
+        swift::ROW,
         lp::ROW,
         ledbat::ROW,
         ledbat_pp::ROW,

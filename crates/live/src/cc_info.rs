@@ -51,6 +51,7 @@ impl CcInfo {
     /// |---|---|---|
     /// | `bbr` | `struct tcp_bbr_info` | `phase` (from the gains), `bw_bps`, `min_rtt_s`, `pacing_gain`, `cwnd_gain` |
     /// | `dctcp` | `struct tcp_dctcp_info` | `alpha`, `bytes_marked`, `bytes_delivered` |
+    /// | `nv` | `struct tcpvegas_info` | `last_rtt`, `min_rtt`, `rtt_cnt` |
     /// | `vegas` | `struct tcpvegas_info` | `base_rtt`, `min_rtt`, `samples`, `doing_vegas` |
     /// | `yeah`, `illinois` | `struct tcpvegas_info` | `base_rtt` |
     /// | `westwood` | `struct tcpvegas_info` | `rtt_min` |
@@ -58,6 +59,7 @@ impl CcInfo {
         match control {
             "bbr" => self.bbr(visit),
             "dctcp" => self.dctcp(visit),
+            "nv" => self.nv(visit),
             "vegas" => self.vegas(visit),
             "yeah" => self.round_trip("base_rtt", 2, visit),
             "illinois" => self.round_trip("base_rtt", 3, visit),
@@ -101,6 +103,13 @@ impl CcInfo {
         visit("alpha", f64::from(alpha) / f64::from(DCTCP_UNIT));
         visit("bytes_marked", f64::from(marked));
         visit("bytes_delivered", f64::from(all));
+    }
+
+    fn nv(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        let Some(rounds) = self.word(1) else { return };
+        self.round_trip("last_rtt", 2, visit);
+        self.round_trip("min_rtt", 3, visit);
+        visit("rtt_cnt", f64::from(rounds));
     }
 
     fn vegas(&self, visit: &mut dyn FnMut(&'static str, f64)) {
@@ -172,6 +181,8 @@ mod tests {
         assert_eq!(told(&[0, 256, 30, 90], "dctcp"), [], "Reno in its place");
         let vegas = [("base_rtt", 0.01), ("min_rtt", 0.0), ("samples", 3.0), ("doing_vegas", 1.0)];
         assert_eq!(told(&[1, 3, 10_000, NO_RTT], "vegas"), vegas);
+        let nv = [("last_rtt", 0.011), ("min_rtt", 0.01), ("rtt_cnt", 3.0)];
+        assert_eq!(told(&[1, 3, 11_000, 10_000], "nv"), nv);
         assert_eq!(told(&[1, 0, 11_000, 12_000], "yeah"), [("base_rtt", 0.011)]);
         assert_eq!(told(&[1, 0, 11_000, 12_000], "illinois"), [("base_rtt", 0.012)]);
         assert_eq!(told(&[1, 0, 11_000, 12_000], "westwood"), [("rtt_min", 0.012)]);
@@ -182,6 +193,7 @@ mod tests {
         for (control, words) in [
             ("bbr", &[1, 0, 1, 256, 512][..]),
             ("dctcp", &[1, 1, 1, 1]),
+            ("nv", &[1, 1, 1, 1]),
             ("vegas", &[1, 1, 1, 1]),
             ("yeah", &[1, 1, 1, 1]),
             ("illinois", &[1, 1, 1, 1]),

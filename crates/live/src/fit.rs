@@ -159,8 +159,8 @@ fn module(name: &str) -> Option<&str> {
     Some(match name {
         // These use Reno's window; the connection itself detects losses.
         "newreno" | "sack" => "reno",
-        "bic" | "cubic" | "dctcp" | "highspeed" | "htcp" | "hybla" | "illinois" | "lp" | "reno" | "scalable"
-        | "vegas" | "veno" | "westwood" | "yeah" | "bbr" => name,
+        "bic" | "cdg" | "cubic" | "dctcp" | "highspeed" | "htcp" | "hybla" | "illinois" | "lp" | "nv" | "reno"
+        | "scalable" | "vegas" | "veno" | "westwood" | "yeah" | "bbr" => name,
         _ => return None,
     })
 }

@@ -10,10 +10,12 @@ fn requested(name: &str) -> Needs {
     match name {
         "bbr" => Needs { rates: true, window_in_recovery: true, ..none },
         "bbr3" | "vivace" => Needs { losses: true, rates: true, window_in_recovery: true, ..none },
-        "bic" | "c2tcp" | "compound" | "htcp" | "illinois" | "ledbat" | "ledbat_pp" | "lp" | "vegas" | "veno"
-        | "westwood" | "yeah" => Needs { acks: true, ..none },
+        "bic" | "cdg" | "c2tcp" | "compound" | "htcp" | "illinois" | "ledbat" | "ledbat_pp" | "lp" | "vegas"
+        | "veno" | "westwood" | "yeah" => Needs { acks: true, ..none },
         "dctcp" => Needs { acks: true, loss_after_echo: true, ..none },
         "prague" => Needs { window_in_recovery: true, loss_after_echo: true, ..none },
+        "copa" | "swift" => Needs { window_in_recovery: true, ..none },
+        "nv" => Needs { acks: true, rates: true, ..none },
         "none" => Needs { sending: true, window_in_recovery: true, ..none },
         _ => none,
     }

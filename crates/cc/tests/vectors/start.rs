@@ -183,6 +183,22 @@ fn the_other_algorithms_say_why_they_keep_their_slow_start() {
     let own: Vec<&str> = registry().iter().filter(|row| row.traits.own_start.is_some()).map(|row| row.name).collect();
     assert_eq!(
         own,
-        ["none", "prague", "bbr", "bbr3", "compound", "hybla", "vegas", "ledbat", "ledbat_pp", "yeah", "vivace"]
+        [
+            "none",
+            "prague",
+            "bbr",
+            "bbr3",
+            "compound",
+            "hybla",
+            "vegas",
+            "copa",
+            "cdg",
+            "nv",
+            "swift",
+            "ledbat",
+            "ledbat_pp",
+            "yeah",
+            "vivace"
+        ]
     );
 }

@@ -131,7 +131,7 @@ pub(super) fn read(socket: RawFd) -> io::Result<TcpInfo> {
     let layout = match control.split(|byte| *byte == 0).next() {
         Some(b"bbr") => BBR,
         Some(b"dctcp") => DCTCP,
-        Some(b"vegas" | b"veno" | b"yeah" | b"illinois" | b"westwood") => VEGAS,
+        Some(b"nv" | b"vegas" | b"veno" | b"yeah" | b"illinois" | b"westwood") => VEGAS,
         _ => &[],
     };
     if !layout.is_empty() {
