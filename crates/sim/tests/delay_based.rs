@@ -57,55 +57,81 @@ fn mbps(outcome: &Outcome, i: u64, from: f64, to: f64) -> f64 {
 
 #[test]
 fn explore() {
-    for (cc, more) in [
+    let with = |params: &str| {
+        if params.is_empty() { String::new() } else { format!("tcp = {{ cc_params = {{ {params} }} }}") }
+    };
+    for (cc, p) in [
         ("copa", ""),
-        ("copa", "tcp = { cc_params = { delta = 0.1 } }"),
-        ("copa", "tcp = { cc_params = { queue_delay = \"latest\" } }"),
-        ("copa", "tcp = { cc_params = { competitive = false } }"),
+        ("copa", "delta = 0.1"),
+        ("copa", "queue_delay = \"latest\""),
+        ("copa", "competitive = false"),
         ("cdg", ""),
-        ("cdg", "tcp = { cc_params = { use_tolerance = true } }"),
+        ("cdg", "use_tolerance = true"),
         ("nv", ""),
         ("cubic", ""),
-        ("vegas", ""),
+        ("reno", ""),
     ] {
-        for extra in ["", "per = 0.01"] {
-            let o = run_text(&network("12 Mb/s", 40_000, "200 packets", 30, extra, &flow("f", cc, more)));
+        for extra in ["", "per = 0.005"] {
+            let o = run_text(&network("12 Mb/s", 40_000, "200 packets", 60, extra, &flow("f", cc, &with(p))));
             let q = queue(&o, 5.0);
             println!(
-                "{cc} {more} {extra}: queue mean {:.2} median {} p99 {} max {} use {:.3} rate {:.2}",
+                "{cc} {p} {extra}: queue mean {:.2} median {} p99 {} max {} use {:.3} rate {:.2}",
                 mean(&q),
                 q[q.len() / 2],
                 q[q.len() * 99 / 100],
                 q.last().unwrap(),
                 utilisation(&o),
-                mbps(&o, 0, 5.0, 30.0)
+                mbps(&o, 0, 5.0, 60.0)
             );
         }
     }
-    for (cc, more) in [
+    for (cc, p) in [
         ("copa", ""),
-        ("copa", "tcp = { cc_params = { competitive = false } }"),
+        ("copa", "competitive = false"),
         ("cdg", ""),
-        ("cdg", "tcp = { cc_params = { use_shadow = false, use_ineff = 0 } }"),
+        ("cdg", "use_shadow = false, use_ineff = 0"),
         ("nv", ""),
-        ("vegas", ""),
     ] {
         for other in [cc, "cubic", "reno"] {
+            let second = if other == cc { with(p) } else { String::new() };
             let o = run_text(&network(
                 "12 Mb/s",
                 40_000,
                 "80 packets",
                 60,
                 "",
-                &(flow("f", cc, more) + &flow("g", other, if other == cc { more } else { "" })),
+                &(flow("f", cc, &with(p)) + &flow("g", other, &(second + "\nstart = \"1 s\""))),
             ));
             let q = queue(&o, 5.0);
             println!(
-                "{cc} {more} with {other}: queue mean {:.2} max {} rates {:.2} {:.2}",
+                "{cc} {p} with {other}: queue mean {:.2} max {} rates {:.2} {:.2}",
                 mean(&q),
                 q.last().unwrap(),
                 mbps(&o, 0, 20.0, 60.0),
                 mbps(&o, 1, 20.0, 60.0)
+            );
+        }
+    }
+    for (cc, p) in [
+        ("nv", ""),
+        ("nv", "base_rtt = 120"),
+        ("swift", "base_target = 150"),
+        ("cubic", ""),
+        ("swift", "base_target = 120, fs_range = 0"),
+    ] {
+        for n in [1, 4, 16] {
+            let flows: String = (0..n).map(|i| flow(&format!("f{i}"), cc, &with(p))).collect();
+            let o = run_text(&network("1 Gb/s", 100, "1000 packets", 3, "", &flows));
+            let q = queue(&o, 1.0);
+            let rates: Vec<f64> = (0..n).map(|i| mbps(&o, i, 1.0, 3.0)).collect();
+            let (s, ss) = (rates.iter().sum::<f64>(), rates.iter().map(|r| r * r).sum::<f64>());
+            println!(
+                "{cc} {p} x {n}: queue mean {:.2} median {} max {} use {:.3} jain {:.3}",
+                mean(&q),
+                q[q.len() / 2],
+                q.last().unwrap(),
+                utilisation(&o),
+                s * s / (n as f64 * ss)
             );
         }
     }
