@@ -39,7 +39,7 @@
 //! | nearly empty | dq < 0.1 (RTTmax - RTTmin) in 5 RTT | in 4 RTT | - | paper; dq = 0 is empty too |
 //! | 1/delta after a loss | AIMD | half, once a round | - | half, once a recovery |
 //! | direction, once a round | cwnd now and a round ago | ACKs up and down | as the paper | paper |
-//! | v doubles after | 3 rounds of one direction | 2 | 4 (5 with RTTstanding) | 3 |
+//! | v doubles | after 3 round-trip times of one direction | after 2 | in its 4th round (5th with RTTstanding) | in its 4th round |
 //! | a step against the direction while v > 1 | - | - | v = 1 | v = 1 |
 //! | most that an ACK adds | v/(delta cwnd) | 1 packet | v/(delta cwnd) | what it acknowledges |
 //! | loss in the default mode | ignored | 0.7 cwnd above 30 % loss | ignored | ignored |
@@ -57,8 +57,11 @@
 //! * Smallest and largest values come from the best three samples of their windows, as in mvfst and Linux. A second best
 //!   that came within a quarter of the window of the best is not kept.
 //! * Segments are paced at 2 cwnd/RTTstanding. Losses are repaired without a change of cwnd.
-//! * Copa's swings must reach the empty queue, otherwise it competes with itself. With v doubling a round later, as in
-//!   mvfst, two flows do so half of the time, so mvfst's rule suits mvfst's lack of the mode.
+//! * The default mode takes 2.5 round-trip times of each direction in equilibrium, which touch three rounds. v therefore
+//!   doubles in the fourth.
+//! * A drain after slow start takes longer than five round-trip times, so several Copa flows take each other for
+//!   competitors and can stay in the competitive mode: two on 12 Mb/s and 40 ms keep 39 packets in the queue where the
+//!   default mode alone keeps 5. `competitive = false` prevents it.
 //! * A path that has become longer is a queue for 10 s, in which the flow is slow in the default mode.
 //!
 //! # Vectors
