@@ -31,7 +31,7 @@ fn queue(outcome: &Outcome, from: f64) -> Vec<u64> {
     let q = outcome.samples.queues.unpack().unwrap();
     let mut packets: Vec<u64> = (0..q.time_ns.len())
         .filter(|&i| q.queue[i] == 2 && q.time_ns[i] as f64 > from * 1e9)
-        .map(|i| u64::from(q.packets[i]))
+        .map(|i| q.packets[i])
         .collect();
     packets.sort_unstable();
     packets
@@ -50,7 +50,7 @@ fn utilisation(outcome: &Outcome) -> f64 {
 /// Payload rate of flow `i` between two times, in Mb/s.
 fn mbps(outcome: &Outcome, i: u64, from: f64, to: f64) -> f64 {
     let f = outcome.samples.flows.unpack().unwrap();
-    let rows: Vec<usize> = (0..f.time_ns.len()).filter(|&r| u64::from(f.flow[r]) == i).collect();
+    let rows: Vec<usize> = (0..f.time_ns.len()).filter(|&r| f.flow[r] == i).collect();
     let at = |t: f64| rows.iter().rev().find(|&&r| f.time_ns[r] as f64 <= t * 1e9).map_or(0, |&r| f.delivered_bytes[r]);
     (at(to) - at(from)) as f64 * 8.0 / (to - from) / 1e6
 }

@@ -3,10 +3,10 @@
 //! # Idea
 //! A queue that fills makes the round-trip time rise. CDG compares the smallest and the largest round-trip time of each
 //! round with those of the round before. It needs no estimate of the empty path, and no threshold for a long queue. A
-//! positive gradient makes it back off with the probability `1 - exp(-gradient / G)`, so flows that share a queue do not
-//! all back off together. Beside flows that fill the queue, backing off does not help. CDG notices that and ignores
-//! some gradients, and a shadow window remembers what a loss-based flow would have, so that a loss costs it less. It can
-//! also infer from the gradients that the queue was not full, and then ignores a loss.
+//! positive gradient makes it back off with the probability `1 - exp(-gradient / G)`, so flows that share a queue do
+//! not all back off together. Beside flows that fill the queue, backing off does not help. CDG notices that and ignores
+//! some gradients, and a shadow window remembers what a loss-based flow would have, so that a loss costs it less. It
+//! can also infer from the gradients that the queue was not full, and then ignores a loss.
 //!
 //! # Sources
 //! D. Hayes, G. Armitage, "Revisiting TCP Congestion Control Using Delay Gradients", IFIP Networking 2011; Linux 6.1,
@@ -45,8 +45,8 @@
 //! the paper's tolerance. ns-2 and ns-3 have no CDG in their releases.
 //!
 //! # Limits
-//! * The kernel reduces by PRR (RFC 6937), as for an ECN echo. Here cwnd falls in proportion to what is delivered, which
-//!   is the same for a flow that keeps cwnd in flight. [`Path::phase`] stays Open meanwhile.
+//! * The kernel reduces by PRR (RFC 6937), as for an ECN echo. Here cwnd falls in proportion to what is delivered,
+//!   which is the same for a flow that keeps cwnd in flight. [`Path::phase`] stays Open meanwhile.
 //! * `window` is a power of two in the kernel, which needs it for its index. Any length works here.
 //! * An idle time longer than the retransmission timeout clears the state, as in the kernel with
 //!   `tcp_slow_start_after_idle`.
@@ -55,13 +55,14 @@
 //!   `flightsize`, which counts lost segments too.
 //!
 //! # Vectors
-//! `cdg_nexp_is_the_kernel_s`, `cdg_backs_off_as_often_as_the_gradient_says`, `cdg_gradient_window_sums_and_extrapolates`,
-//! `cdg_the_largest_counts_if_the_smallest_does_not_rise`, `cdg_backoff_leaves_724_of_1024_in_a_round`,
-//! `cdg_ineffective_backoffs_end_after_five`, `cdg_a_falling_delay_makes_backoffs_effective`,
-//! `cdg_shadow_window_softens_a_loss`, `cdg_shadow_window_is_cwnd_if_the_application_limits`,
-//! `cdg_tolerates_a_loss_while_the_queue_is_not_full`, `cdg_an_idle_time_clears_all`,
-//! `cdg_hystart_ends_slow_start_by_delay`, `cdg_hystart_ends_slow_start_by_an_ack_train`,
-//! `cdg_delayed_acks_are_no_samples`, `cdg_a_loss_in_a_backoff_reduces_once`.
+//! `cdg_nexp_is_the_kernel_s`, `cdg_backs_off_as_often_as_the_gradient_says`,
+//! `cdg_gradient_window_sums_and_extrapolates`, `cdg_the_largest_counts_if_the_smallest_does_not_rise`,
+//! `cdg_backoff_leaves_724_of_1024_in_a_round`, `cdg_ineffective_backoffs_end_after_five`,
+//! `cdg_a_falling_delay_makes_backoffs_effective`, `cdg_shadow_window_softens_a_loss`,
+//! `cdg_shadow_window_is_cwnd_if_the_application_limits`, `cdg_tolerates_a_loss_while_the_queue_is_not_full`,
+//! `cdg_an_idle_time_clears_all`, `cdg_hystart_ends_slow_start_by_delay`,
+//! `cdg_hystart_ends_slow_start_by_an_ack_train`, `cdg_delayed_acks_are_no_samples`,
+//! `cdg_a_loss_in_a_backoff_reduces_once`.
 
 pub mod gradient;
 mod reduction;

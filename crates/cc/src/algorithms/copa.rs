@@ -8,8 +8,8 @@
 //! competitive: it lets 1/delta grow and fall with losses, as Reno's window does.
 //!
 //! # Sources
-//! V. Arun, H. Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018, sections 2 and
-//! 3; the authors' genericCC and Meta's mvfst for what the paper leaves open.
+//! V. Arun, H. Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018, sections 2
+//! and 3; the authors' genericCC and Meta's mvfst for what the paper leaves open.
 //!
 //! # State
 //! | symbol | field | unit |
@@ -39,7 +39,7 @@
 //! | nearly empty | dq < 0.1 (RTTmax - RTTmin) in 5 RTT | in 4 RTT | - | paper; dq = 0 is empty too |
 //! | 1/delta after a loss | AIMD | half, once a round | - | half, once a recovery |
 //! | direction, once a round | cwnd now and a round ago | ACKs up and down | as the paper | paper |
-//! | v doubles | after 3 round-trip times of one direction | after 2 | in its 4th round (5th with RTTstanding) | in its 4th round |
+//! | v doubles after a direction of | 3 round-trip times | 2 | 3, in the 4th round | 3, in the 4th round |
 //! | a step against the direction while v > 1 | - | - | v = 1 | v = 1 |
 //! | most that an ACK adds | v/(delta cwnd) | 1 packet | v/(delta cwnd) | what it acknowledges |
 //! | loss in the default mode | ignored | 0.7 cwnd above 30 % loss | ignored | ignored |
@@ -51,14 +51,14 @@
 //!
 //! # Limits
 //! * A packet is a full segment (SMSS), and cwnd is at least two.
-//! * cwnd grows only while it limits the sender. The paper does not say; otherwise an application that pauses would find
-//!   any window it likes.
+//! * cwnd grows only while it limits the sender. The paper does not say; otherwise an application that pauses would
+//!   find any window it likes.
 //! * An ECN echo counts as a loss, so only the competitive mode responds to it.
-//! * Smallest and largest values come from the best three samples of their windows, as in mvfst and Linux. A second best
-//!   that came within a quarter of the window of the best is not kept.
+//! * Smallest and largest values come from the best three samples of their windows, as in mvfst and Linux. A second
+//!   best that came within a quarter of the window of the best is not kept.
 //! * Segments are paced at 2 cwnd/RTTstanding. Losses are repaired without a change of cwnd.
-//! * The default mode takes 2.5 round-trip times of each direction in equilibrium, which touch three rounds. v therefore
-//!   doubles in the fourth.
+//! * The default mode takes 2.5 round-trip times of each direction in equilibrium, which touch three rounds. v
+//!   therefore doubles in the fourth.
 //! * A drain after slow start takes longer than five round-trip times, so several Copa flows take each other for
 //!   competitors and can stay in the competitive mode: two on 12 Mb/s and 40 ms keep 39 packets in the queue where the
 //!   default mode alone keeps 5. `competitive = false` prevents it.

@@ -42,9 +42,10 @@
 //!   decides in Open and Disorder only.
 //! * NV decides when the algorithm handles an ACK that delivers data. The kernel also decides on the duplicate ACK that
 //!   begins a recovery, which sets the window anyway.
-//! * The kernel raises a window below `nv_min_cwnd` to it at each decision. Here a decision only does not reduce further.
-//! * A recovery forgets the smallest round-trip time, as in the kernel: until the next renewal, a queue that stands then
-//!   counts as part of the path.
+//! * The kernel raises a window below `nv_min_cwnd` to it at each decision. Here a decision only does not reduce
+//!   further.
+//! * A recovery forgets the smallest round-trip time, as in the kernel: until the next renewal, a queue that stands
+//!   then counts as part of the path.
 //! * The highest rate is kept until a decision. Between `nv_pad` and two segments less there is none, so that a short
 //!   burst can hold a window for long, as in the kernel.
 //! * A window that does not limit the sender still is reduced to what the rate needs, as in the kernel.

@@ -4,8 +4,8 @@
 //! In a data centre the path without a queue is known, so a delay can be a target. Below the target, cwnd grows by one
 //! segment per round-trip time. Above it, cwnd shrinks once per round-trip time in proportion to the excess, by half at
 //! most. Many flows through one port have small windows and a queue that grows with the square root of their number.
-//! The target therefore grows with 1/sqrt(cwnd). cwnd may fall below one segment. Then a segment is sent every rtt/cwnd,
-//! so that thousands of flows can share a port.
+//! The target therefore grows with 1/sqrt(cwnd). cwnd may fall below one segment. Then a segment is sent every
+//! rtt/cwnd, so that thousands of flows can share a port.
 //!
 //! # Sources
 //! G. Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM 2020,
@@ -35,23 +35,24 @@
 //! | window of the host | a second one, by the delay at the hosts | no | no |
 //! | slow start | none | none | none |
 //!
-//! TIMELY (SIGCOMM 2015) is Swift's predecessor and not here. It follows the gradient of the delay, not the delay, so its
-//! queue has no fixed point (Zhu et al., "ECN or Delay", CoNEXT 2016), and it sets the rate of RDMA messages, not a
+//! TIMELY (SIGCOMM 2015) is Swift's predecessor and not here. It follows the gradient of the delay, not the delay, so
+//! its queue has no fixed point (Zhu et al., "ECN or Delay", CoNEXT 2016), and it sets the rate of RDMA messages, not a
 //! window. Swift replaced it at Google.
 //!
 //! # Limits
-//! * The delay is the round-trip time of the connection's samples. Swift subtracts the time at the receiver's host, from
-//!   timestamps of the network cards. Hosts take no time here, but a delayed ACK does: use `delayed_ack = false`.
+//! * The delay is the round-trip time of the connection's samples. Swift subtracts the time at the receiver's host,
+//!   from timestamps of the network cards. Hosts take no time here, but a delayed ACK does: use `delayed_ack = false`.
 //! * The delay of the hosts is zero here, so there is no second window for it.
 //! * A loss is answered at most once per round-trip time, as a delay is.
 //! * ECN echoes are ignored. There is no packet for a window below a segment but a full one, paced.
-//! * The defaults suit data centres. On a path whose round-trip time without a queue exceeds the target, the window falls
-//!   to its minimum: set `base_target`.
+//! * The defaults suit data centres. On a path whose round-trip time without a queue exceeds the target, the window
+//!   falls to its minimum: set `base_target`.
 //!
 //! # Vectors
-//! `swift_target_of_a_window`, `swift_adds_ai_per_round`, `swift_shrinks_by_the_excess`, `swift_shrinks_once_per_round`,
-//! `swift_shrinks_by_half_at_most`, `swift_below_a_segment_it_paces`, `swift_grows_from_below_a_segment`,
-//! `swift_a_loss_takes_max_mdf`, `swift_five_timeouts_leave_the_smallest_window`, `swift_grows_only_if_limited`.
+//! `swift_target_of_a_window`, `swift_adds_ai_per_round`, `swift_shrinks_by_the_excess`,
+//! `swift_shrinks_once_per_round`, `swift_shrinks_by_half_at_most`, `swift_below_a_segment_it_paces`,
+//! `swift_grows_from_below_a_segment`, `swift_a_loss_takes_max_mdf`, `swift_five_timeouts_leave_the_smallest_window`,
+//! `swift_grows_only_if_limited`.
 
 use crate::growth;
 use crate::row::{Param, ParamKind, Params, Response, Row, Traits};

@@ -1,7 +1,7 @@
 //! Copa's velocity (section 2.1 of the paper): steps grow while cwnd keeps its direction.
 
-/// Rounds after the first of one direction at whose end v doubles. A direction that lasts 2.5 round-trip times, as in the
-/// paper's steady state, touches three rounds.
+/// Rounds after the first of one direction at whose end v doubles. A direction that lasts 2.5 round-trip times, as in
+/// the paper's steady state, touches three rounds.
 const SAME: u32 = 3;
 /// Largest v; steps are bounded by what an ACK acknowledges long before.
 const MOST: f64 = 65_536.0;
