@@ -2,7 +2,8 @@
 //!
 //! Each file has the algorithm's page as its header and its row as `ROW`, which [`registry`](crate::registry()) lists.
 //! An algorithm uses what the crate root has for all (growth, slow start, rounds, filters) and the row types; nothing
-//! but the registry uses the algorithm, except where one is built on another (DCTCP on Reno, BBR version 3 on BBR).
+//! but the registry uses the algorithm, except where one is built on another (DCTCP on Reno, C2TCP on CUBIC, BBR
+//! version 3 on BBR).
 
 pub mod agile_sd;
 pub mod bbr;
