@@ -247,8 +247,8 @@ fn moment(seconds: f64) -> Instant {
 /// `MemoryError`.
 ///
 /// `own` has congestion controls by name, each with the time that a call of it may take, in seconds. `spill` is a
-/// directory for samples that do not fit into the memory budget, and that budget. `until_decided` ends the run of a test
-/// case as soon as everything is decided, and `looks` is the time in seconds in which its variables are recorded.
+/// directory for samples that do not fit into the memory budget, and that budget. `until_decided` ends the run of a
+/// test case as soon as everything is decided, and `looks` is the time in seconds in which its variables are recorded.
 #[pyfunction]
 #[pyo3(signature = (scenario, seed, run, progress, pcap_dir, own, spill = None, until_decided = false, looks = None))]
 #[allow(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]

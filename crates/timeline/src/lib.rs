@@ -34,11 +34,11 @@ pub use dimension::{Dimension, Type};
 pub use error::{Cause, ExpressionError};
 pub use expression::{Expression, Memory, MemoryId};
 pub use functions::{FUNCTIONS, Function};
-pub use outcome::{ExpectationOutcome, Outcome, Shown, StepOutcome, Verdict};
+pub use outcome::{ExpectationOutcome, Outcome, Series, Shown, StepOutcome, Verdict};
 pub use parse::{DEEPEST, LONGEST, MOST_OPERATORS, parse};
 pub use unit::{UNITS, Unit};
 pub use vocabulary::{
     Declared, FlowField, FlowWords, LinkField, LinkWords, PHASES, PathField, Row, Side, Source, TRUTH, Variable,
     VariableId, Vocabulary,
 };
-pub use watch::{Series, Values, Watch};
+pub use watch::{Values, Watch};

@@ -1,7 +1,16 @@
 //! What came of a case: a verdict per expectation, and when each step happened.
 
-use crate::watch::Series;
 use narrows_units::Instant;
+
+/// The variables of a case over time, in base units: bytes, seconds, bytes per second; the number of a word; 0 and 1
+/// for false and true; NaN for no value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// Times of the looks.
+    pub times: Vec<Instant>,
+    /// A column per variable of the case, in its order, with a value per look.
+    pub columns: Vec<Vec<f64>>,
+}
 
 /// What came of a case in one run.
 #[derive(Clone, Debug, PartialEq)]

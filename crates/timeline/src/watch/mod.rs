@@ -16,8 +16,6 @@ use series::Recorder;
 use std::sync::Arc;
 use stepping::Progress;
 
-pub use series::Series;
-
 /// The values of a run's variables at one moment.
 pub trait Values {
     /// Returns the raw value of a variable of the case, in the variable's own [unit](crate::Variable::unit): 0 or 1

@@ -2,21 +2,12 @@
 
 use crate::case::Case;
 use crate::expression::Scene;
+use crate::outcome::Series;
 use crate::vocabulary::VariableId;
 use narrows_units::Instant;
 
 /// Most looks that are kept.
 const MOST: usize = 20_000;
-
-/// The variables of a case over time, in base units: bytes, seconds, bytes per second; the number of a word; 0 and 1
-/// for false and true; NaN for no value.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Series {
-    /// Times of the looks.
-    pub times: Vec<Instant>,
-    /// A column per variable of the case, in its order, with a value per look.
-    pub columns: Vec<Vec<f64>>,
-}
 
 /// Keeps looks of a part of a run. When there are too many, every second one is dropped, but none at which a step
 /// happened or a verdict became clear.
