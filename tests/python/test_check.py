@@ -18,7 +18,7 @@ import narrows as nw
 from narrows import _core
 from narrows.base import bundled
 from narrows.base.errors import InputError, ScenarioError
-from narrows.cli import app
+from narrows.cli import app, completion
 from narrows.model import own
 from narrows.studies.check import files, plan
 from narrows.studies.check.execute import CaseRun
@@ -440,10 +440,16 @@ def test_bad_arguments_are_refused(tmp_path: Path) -> None:
     assert "has no test cases" in narrows(empty).output
 
 
+def test_shells_complete_bundled_sets_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrote(tmp_path, cubic_mine=MET)
+    monkeypatch.chdir(tmp_path)
+    assert completion.cases("cub") == [("cubic", "bundled test cases"), ("cubic_mine.toml", "file")]
+    assert completion.cases("nothing") == []
+
+
 def test_bundled_cases_can_be_read_and_are_no_bundled_scenarios() -> None:
     root = bundled.cases()
-    if root is None:
-        pytest.skip("this checkout has no bundled cases")
+    assert root is not None
     for folder in sorted(one for one in root.iterdir() if one.is_dir()):
         found = files.find([folder.name])
         assert all(file.name.startswith(f"{folder.name}/") for file in found.files)
