@@ -209,14 +209,21 @@ def _made(wish: _Wish, control: str, held: Any, deadline: float | None) -> Evalu
 
 def _league(file: Path, output: Path | None, *, quick: bool) -> None:
     from narrows.report import render
-    from narrows.studies.evaluate import league, saved
+    from narrows.studies.evaluate import league, saved, shipped
 
     if output is None:
         message = "--league needs -o DIR; allowed: the directory of `narrows evaluate --all -o DIR`"
         raise InputError(message)
-    evaluated = f"narrows evaluate --all{' --quick' if quick else ''} -o {output}"
-    command = f"{evaluated}\n$ narrows evaluate --league {file} -o {output}"
-    text = league.markdown(saved.below(output), command)
+    found = saved.below(output)
+    controls = [str(one["control"]) for one in found]
+    fast = " --quick" if quick else ""
+    whole = set(controls) >= set(shipped())
+    evaluated = (
+        [f"narrows evaluate --all{fast} -o {output}"]
+        if whole
+        else [f"narrows evaluate {name}{fast} -o {output / name}" for name in controls]
+    )
+    text = league.markdown(found, "\n$ ".join([*evaluated, f"narrows evaluate --league {file}{fast} -o {output}"]))
     render.write_text(file, text)
     hint(f"wrote {file}")
 

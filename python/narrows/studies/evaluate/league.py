@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from narrows.base.format import number
+from narrows.base.format import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ GROUPS: Final = (("5.1", "alone"), ("5.2", "mixed"), ("6", "general use"), ("7",
 
 _INTRODUCTION: Final = """# The league table
 
-This page shows how every congestion control that ships does by the criteria of RFC 9743. [evaluate.md](evaluate.md)
+This page shows how {count} congestion controls do by the criteria of RFC 9743. [evaluate.md](evaluate.md)
 explains them, and `narrows evaluate NAME --quick -o DIR` writes the page of one control, with every row, its threshold
 and its interval. RFC 9743 sets no thresholds: a low number is a question to answer, and no verdict on a control that
 was made for another network.
@@ -43,7 +43,7 @@ def markdown(evaluations: Iterable[Mapping[str, Any]], command: str) -> str:
         Markdown, which ends with a newline.
     """
     rows = sorted(evaluations, key=lambda one: (-_share(one["rows"]), one["control"]))
-    parts = [_INTRODUCTION.format(command=command), _verdicts(rows)]
+    parts = [_INTRODUCTION.format(count=len(rows), command=command), _verdicts(rows)]
     classes = list(dict.fromkeys(entry["class"] for one in rows for entry in one["classes"]))
     for title, key, text in (
         ("Goodput", "use", "Goodput over CUBIC's in the same networks, geometric mean."),
@@ -97,7 +97,7 @@ def _by_class(evaluations: Sequence[Mapping[str, Any]], classes: Sequence[str], 
 
 
 def _number(value: float | None) -> str:
-    return f"−{number(-value)}" if value is not None and value < 0 else number(value)
+    return MISSING if value is None else f"{value:.2f}".replace("-", "−")
 
 
 def _digests(evaluations: Sequence[Mapping[str, Any]]) -> str:
