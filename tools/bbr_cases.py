@@ -31,6 +31,15 @@ SETS: Final = ("bbr", "bbr-variants")
 WORDS: Final = {"passed": "met", "failed": "**not met**", "error": "error", "not applicable": "n/a"}
 """Verdicts as the tables write them."""
 
+LONGEST_NS: Final = 100_000_000
+"""Longest round-trip time of the middle cells, in nanoseconds: five seconds between PROBE_RTTs are 50 of them."""
+
+LEAST_PACKETS: Final = 10
+"""Least bandwidth-delay product of the middle cells, in packets."""
+
+PACKET: Final = 1500
+"""Bytes of a packet."""
+
 _ROW: Final = re.compile(r"^\| \[`(?P<name>[\w-]+)`\]\((?P<link>[^)]*)\) \|(?P<cells>.*)\|$", re.MULTILINE)
 
 
@@ -59,19 +68,31 @@ def case(one: CaseResult) -> str:
 
 
 def failing(one: CaseResult) -> str:
-    """Return the names of the points that failed, or the step that did not happen."""
+    """Return the names of the points that failed, and the first step that did not happen."""
     if one.outcome is None:
         return one.reason or ""
-    missed = [f"step {step.name}" for step in one.outcome.steps if step.happened_s is None]
+    missed = [f"step `{step.name}` did not happen" for step in one.outcome.steps if step.happened_s is None][:1]
     points = [point.name or "" for point in one.outcome.expectations if point.verdict == "not met"]
     return "; ".join([*points, *missed])
 
 
-def cells(runs: Iterable[CaseResult]) -> tuple[str, str]:
-    """Return how many cells of a case passed, and the labels of those that did not."""
+def middle(one: CaseResult) -> bool:
+    """Return whether a cell has a bandwidth-delay product of ten packets at least, and 100 ms at most."""
+    rate, rtt = one.item.cell.rate_bps or 0, one.item.cell.rtt_ns or 0
+    return rtt <= LONGEST_NS and rate * rtt / 8e9 >= LEAST_PACKETS * PACKET
+
+
+def cells(runs: Iterable[CaseResult]) -> tuple[str, str, list[CaseResult]]:
+    """Return how many middle and outer cells of a case passed, and the failures of the former."""
     made = [one for one in runs if one.cell != "base" and one.verdict != "not applicable"]
-    failed = [one.cell for one in made if one.failed]
-    return f"{len(made) - len(failed)} of {len(made)}", ", ".join(failed)
+    inner = [one for one in made if middle(one)]
+    outer = [one for one in made if not middle(one)]
+    return passed(inner), passed(outer), [one for one in inner if one.failed]
+
+
+def passed(runs: list[CaseResult]) -> str:
+    """Return how many of some runs passed."""
+    return f"{sum(not one.failed for one in runs)} of {len(runs)}" if runs else "-"
 
 
 def table(name: str) -> str:
@@ -83,14 +104,15 @@ def table(name: str) -> str:
         for short in dict.fromkeys(case(one) for one in results):
             own = [one for one in results if case(one) == short]
             first = next(one for one in own if one.cell == "base")
-            counted, failed = cells(own)
-            rows.setdefault(short, []).extend([WORDS[first.verdict], counted])
+            inner, outer, failed = cells(own)
+            rows.setdefault(short, []).extend([WORDS[first.verdict], inner, outer])
             if first.failed:
-                failures.append(f"- `{short}`, {profile}: {failing(first)}.")
-            if failed:
-                failures.append(f"- `{short}`, {profile}, cells: {failed}.")
-    head = " | ".join(f"`{profile}` | cells met" for profile in PROFILES)
-    lines = [f"| case | {head} |", "|---|" + "---|" * (2 * len(PROFILES))]
+                failures.append(f"- `{short}`, `{profile}`: {failing(first)}.")
+            elif failed:
+                told = "; ".join(f"{one.cell}: {failing(one)}" for one in failed)
+                failures.append(f"- `{short}`, `{profile}`, cells: {told}.")
+    head = " | ".join(f"`{profile}` | middle cells | outer cells" for profile in PROFILES)
+    lines = [f"| case | {head} |", "|---|" + "---|" * (3 * len(PROFILES))]
     address = "https://github.com/narrows/narrows/blob/main/scenarios/cases"
     lines += [f"| [`{short}`]({address}/{name}/{short}.toml) | {' | '.join(row)} |" for short, row in rows.items()]
     return "\n".join([*lines, "", "Points that are not met:", "", *failures, ""])
@@ -100,7 +122,7 @@ def told(name: str, text: str) -> dict[str, list[str]]:
     """Return the verdicts of the files as they are that the page tells, by case, one for each profile."""
     part = text.partition(mark(name))[2].partition(mark(name, "/"))[0]
     rows = {row["name"]: [cell.strip() for cell in row["cells"].split("|")] for row in _ROW.finditer(part)}
-    return {short: row[::2] for short, row in rows.items()}
+    return {short: row[::3] for short, row in rows.items()}
 
 
 def main() -> int:
