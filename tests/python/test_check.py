@@ -200,6 +200,17 @@ def test_a_run_is_selected_by_parts_of_its_name(tmp_path: Path) -> None:
     assert "5 runs; 2 cells not run" in listed.output
 
 
+def test_many_runs_have_a_row_per_case(tmp_path: Path) -> None:
+    many = NOT_MET + "[case]\ngrid = { rate = ["
+    many += ", ".join(f'"{rate} Mb/s"' for rate in range(1, 61)) + "] }\n"
+    made = narrows(wrote(tmp_path, many=many) / "many.toml")
+    assert made.exit_code == 1
+    assert "of 60" in made.output
+    assert made.output.count("step drop") == 1
+    assert "failed in" in made.output
+    assert "other cells too" in made.output
+
+
 def test_verdicts_do_not_depend_on_the_number_of_jobs(tmp_path: Path) -> None:
     wrote(tmp_path, grid=GRID, b=NOT_MET)
     assert nw.check(tmp_path, jobs=1).to_json() == nw.check(tmp_path, jobs=4).to_json()

@@ -13,6 +13,7 @@ from narrows.cli.options import Dask, Force, Jobs, Json, Load, MaxMemory, NoProg
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from narrows.studies.check import CaseResult, Check, Plan
     from narrows.studies.contest.contestant import Contestant
@@ -169,13 +170,35 @@ def _write_junit(made: Check, path: Path) -> None:
 _STYLES = {"passed": "green", "met": "green", "happened": "green", "not applicable": "dim", "does not apply": "dim"}
 
 
+_MOST_ROWS = 50
+"""Most runs that are listed one by one; of more there is a row per case."""
+
+
 def _print(made: Check, *, verbose: bool) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    out = Console(highlight=False)
+    out.print(_table(made) if verbose or len(made.cases) <= _MOST_ROWS else _overview(made))
+    for group in made.groups():
+        told = [one for one in group.runs if one.failed or verbose or one.verdict == "not applicable"]
+        for one in told if verbose else told[:1]:
+            _print_case(out, one)
+        others = [one.cell for one in group.failed[1:]]
+        if others and not verbose:
+            cells = f"{len(others)} other cell{'' if len(others) == 1 else 's'}"
+            out.print(Text(f"failed in {cells} too: {', '.join(others)} (-v shows them)"))
+    style = "green" if made.passed else "red"
+    out.print(Text(made.summary, style=style))
+    out.file.flush()
+
+
+def _table(made: Check) -> Table:
+    """Return a row per run."""
+    from rich.text import Text
+
     from narrows.cli.plain import NAME_WIDTH, new_table
 
-    out = Console(highlight=False)
     table = new_table()
     table.add_column("case", overflow="fold", min_width=NAME_WIDTH)
     for heading in ("control", "cell", "verdict"):
@@ -185,19 +208,27 @@ def _print(made: Check, *, verbose: bool) -> None:
         ended = "" if one.outcome is None else f"{one.outcome.ended_s:.4g}"
         verdict = Text(one.verdict, style=_STYLES.get(one.verdict, "red"))
         table.add_row(Text(one.name), Text(one.item.cc), Text(one.cell), verdict, ended)
-    out.print(table)
-    shown: set[tuple[str, str]] = set()
-    for one in made.cases:
-        if one.failed or verbose or one.verdict == "not applicable":
-            _print_case(out, one, brief=not verbose and (one.name, one.item.cc) in shown)
-            shown.add((one.name, one.item.cc))
-    style = "green" if made.passed else "red"
-    out.print(Text(made.summary, style=style))
-    out.file.flush()
+    return table
 
 
-def _print_case(out: Console, one: CaseResult, *, brief: bool) -> None:
-    """Print a case: all steps and expectations, or in brief, for further cells, what failed alone."""
+def _overview(made: Check) -> Table:
+    """Return a row per case and control: the verdict of the file as it is, and the cells that are met."""
+    from rich.text import Text
+
+    from narrows.cli.plain import NAME_WIDTH, new_table
+
+    table = new_table()
+    table.add_column("case", overflow="fold", min_width=NAME_WIDTH)
+    for heading in ("control", "base"):
+        table.add_column(heading, overflow="fold")
+    table.add_column("cells met", justify="right", no_wrap=True)
+    for group in made.groups():
+        base = group.base or ""
+        table.add_row(Text(group.name), Text(group.cc), Text(base, style=_STYLES.get(base, "red")), group.cells)
+    return table
+
+
+def _print_case(out: Console, one: CaseResult) -> None:
     from rich.text import Text
 
     from narrows.cli.plain import new_table
@@ -205,10 +236,6 @@ def _print_case(out: Console, one: CaseResult, *, brief: bool) -> None:
 
     out.print()
     out.print(Text(f"{one.item.id}: {one.verdict}", style="bold"))
-    if brief and one.outcome is not None:
-        for failure in one.outcome.failures:
-            out.print(Text(f"  {failure}"))
-        return
     if one.item.about.source:
         out.print(Text(one.item.about.source, style="dim"))
     if one.outcome is None or one.verdict == "not applicable":

@@ -44,6 +44,7 @@ def text(check: Check, series: Mapping[int, Series]) -> str:
         version=_core.version(),
         summary=check.summary,
         passed=check.passed,
+        groups=[(one.name, one.cc, one.base or "", one.cells) for one in check.groups()] if _gridded(check) else [],
         rows=_rows(check),
         failures=[_failure(index, one, series.get(index)) for index, one in enumerate(check.cases) if one.failed],
         judged=[_details(one) for one in check.cases if one.outcome is not None and not one.failed],
@@ -96,6 +97,10 @@ def _path(name: str, path: str) -> str:
     """Return what names a case on a command line: the file, or the name of a bundled one."""
     root = bundled.cases()
     return name if root is not None and Path(path).is_relative_to(root) else path
+
+
+def _gridded(check: Check) -> bool:
+    return any(not one.item.cell.is_base for one in check.cases)
 
 
 def _rows(check: Check) -> list[dict[str, Any]]:

@@ -75,6 +75,38 @@ class CaseResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """All runs of one case for one control.
+
+    Attributes
+    ----------
+    name, cc : str
+    runs : tuple of CaseResult
+        In the order of the cells.
+    """
+
+    name: str
+    cc: str
+    runs: tuple[CaseResult, ...]
+
+    @property
+    def base(self) -> Verdict | None:
+        """Verdict of the file as it is; ``None`` if that was not run."""
+        return next((one.verdict for one in self.runs if one.item.cell.is_base), None)
+
+    @property
+    def cells(self) -> str:
+        """In how many cells of the grid the case is met; empty if none was run."""
+        run = [one for one in self.runs if not one.item.cell.is_base]
+        return f"{sum(one.verdict == 'passed' for one in run)} of {len(run)}" if run else ""
+
+    @property
+    def failed(self) -> tuple[CaseResult, ...]:
+        """The runs that failed."""
+        return tuple(one for one in self.runs if one.failed)
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """The result of a check.
 
@@ -106,6 +138,18 @@ class Check:
         int
         """
         return sum(one.verdict == verdict for one in self.cases)
+
+    def groups(self) -> list[Group]:
+        """Return the runs of each case and control.
+
+        Returns
+        -------
+        list of Group
+        """
+        found: dict[tuple[str, str], list[CaseResult]] = {}
+        for one in self.cases:
+            found.setdefault((one.name, one.item.cc), []).append(one)
+        return [Group(name, cc, tuple(runs)) for (name, cc), runs in found.items()]
 
     @property
     def summary(self) -> str:
