@@ -153,8 +153,8 @@ fn ruling() -> (Box<Double>, Diary) {
 
 #[test]
 fn a_control_that_rules_recovery_hears_of_every_kind_of_spurious_loss() {
-    // Reordering that starts fast recovery, and a delay that makes the timer expire; found by D-SACK, by timestamps and,
-    // for the timeout, by F-RTO. The connection leaves the window to the control, but tells it.
+    // Reordering that starts fast recovery, and a delay that makes the timer expire; found by D-SACK, by timestamps
+    // and, for the timeout, by F-RTO. The connection leaves the window to the control, but tells it.
     for recovery in [RecoveryKind::Sack, RecoveryKind::Rack] {
         for (timeout, timestamps, frto) in [
             (false, false, false),
