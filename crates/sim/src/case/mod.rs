@@ -19,6 +19,11 @@ use reading::Readings;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+const NANOSECOND: Duration = Duration::from_nanos(1);
+
+/// Time between looks for a deadline that has passed and remains.
+const LATER: Duration = Duration::from_millis(1);
+
 /// A case that is followed.
 #[derive(Debug)]
 pub(crate) struct CaseRun {
@@ -76,6 +81,14 @@ impl CaseRun {
         self.flows.contains(&flow)
     }
 
+    /// When the case needs a look after the one at `now`. The end of a window belongs to it, so that a deadline is looked
+    /// at once more a nanosecond later. A deadline that remains is looked at again and again, but not at each nanosecond.
+    fn next_look(&self, now: Instant) -> Instant {
+        let deadline = self.watch.next_deadline().unwrap_or(Instant::NEVER);
+        let soon = if now.since(deadline) > NANOSECOND { LATER } else { NANOSECOND };
+        deadline.max(now + soon)
+    }
+
     /// Ends the case; returns it with what came of it, once the run is over.
     pub(crate) fn into_outcome(self) -> Option<(Arc<Case>, Outcome)> {
         Some((self.case, self.outcome?))
@@ -114,8 +127,7 @@ impl World<'_> {
         if run.ends_early && run.watch.decided() {
             self.end = now;
         }
-        // A deadline that has passed without being settled is looked at again later, not for ever at this instant.
-        let deadline = run.watch.next_deadline().unwrap_or(Instant::NEVER).max(now + Duration::from_nanos(1));
+        let deadline = run.next_look(now);
         self.agenda.arm(self.slots.case(), deadline);
         self.case = Some(run);
     }
