@@ -28,7 +28,7 @@
 //! | base target | given by symbol | 20 us | `base_target` |
 //! | delay per hop | given by symbol | base target / 6.55 | `hop_delay`, `hops` |
 //! | fs_range | given by symbol | 5 times the base target | `fs_range` |
-//! | fs_min_cwnd, fs_max_cwnd | 0.1 and 100 in its figure | 0.1, 100 | `fs_min_cwnd`, `fs_max_cwnd` |
+//! | fs_min_cwnd, fs_max_cwnd | given by symbol | 0.1, 100 | `fs_min_cwnd`, `fs_max_cwnd` |
 //! | timeouts until the smallest window | RETX_RESET_THRESHOLD | 5 | - |
 //! | smallest window | by symbol | 10 bytes | `min_cwnd`, 0.01 segments |
 //! | number of hops | from the TTL | from the route | `hops` |
@@ -36,8 +36,8 @@
 //! | slow start | none | none | none |
 //!
 //! TIMELY (SIGCOMM 2015) is Swift's predecessor and not here. It follows the gradient of the delay, not the delay, so
-//! its queue has no fixed point (Zhu et al., "ECN or Delay", CoNEXT 2016), and it sets the rate of RDMA messages, not a
-//! window. Swift replaced it at Google.
+//! its queue has no unique fixed point (Zhu et al., "ECN or Delay", CoNEXT 2016), and it sets the rate of RDMA
+//! messages, not a window. Swift replaced it at Google.
 //!
 //! # Limits
 //! * The delay is the round-trip time of the connection's samples. Swift subtracts the time at the receiver's host,
