@@ -76,8 +76,12 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, required=True, help="directory of the evaluations")
     parser.add_argument("-j", "--jobs", type=int, help="parallel runs")
     given = parser.parse_args()
-    stored_runs(given.output, given.jobs)
-    contents = [baseline(name, given.output, given.jobs) for name in evaluate.shipped()]
+    try:
+        stored_runs(given.output, given.jobs)
+        contents = [baseline(name, given.output, given.jobs) for name in evaluate.shipped()]
+    except KeyboardInterrupt as interruption:
+        sys.stderr.write(f"{interruption}\n")
+        return 130
     there = {f"{content['control']}.json.gz" for content in contents}
     for file in saved.BASELINES.glob("*.json.gz"):
         if file.name not in there:
