@@ -113,7 +113,7 @@ def table(name: str) -> str:
                 failures.append(f"- `{short}`, `{profile}`, cells: {told}.")
     head = " | ".join(f"`{profile}` | middle cells | outer cells" for profile in PROFILES)
     lines = [f"| case | {head} |", "|---|" + "---|" * (3 * len(PROFILES))]
-    address = "https://github.com/narrows/narrows/blob/main/scenarios/cases"
+    address = "../scenarios/cases"
     lines += [f"| [`{short}`]({address}/{name}/{short}.toml) | {' | '.join(row)} |" for short, row in rows.items()]
     return "\n".join([*lines, "", "Points that are not met:", "", *failures, ""])
 
