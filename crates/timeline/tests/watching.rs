@@ -175,6 +175,18 @@ fn a_step_that_does_not_happen_in_time_fails_the_case() {
 }
 
 #[test]
+fn steps_that_wait_for_a_missed_one_are_settled_at_the_same_look() {
+    let mut run = stepping(&[
+        ("c", Some("b"), Wait::Later(ms(1))),
+        ("b", Some("a"), Wait::When("flow.cwnd > 0")),
+        ("a", None, Wait::Within("flow.cwnd > 5 kB", ms(10))),
+    ]);
+    run.look(0, &[(CWND, 1e3)]).look(10, &[]);
+    assert!(run.watch.decided());
+    assert_eq!(run.finish().steps[0].reason, "comes after `b`, which did not happen");
+}
+
+#[test]
 fn a_step_that_never_comes_true_is_told_and_no_pass() {
     let mut run = Run::new(&Written {
         steps: vec![("a", None, Wait::When("flow.srtt > 1 s"))],

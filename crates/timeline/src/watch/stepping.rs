@@ -77,7 +77,7 @@ impl Watch {
     pub(super) fn step(&mut self, case: &Case, now: Mark, values: &dyn Values) -> Vec<usize> {
         let mut found = Vec::new();
         loop {
-            let before = found.len();
+            let before = self.settled_steps();
             for (index, step) in case.steps.iter().enumerate() {
                 self.arm(index, step, now);
                 let Some(Progress::Armed(armed)) = self.steps.get(index) else { continue };
@@ -92,11 +92,15 @@ impl Watch {
                     self.miss(case, index, reason, (now, values));
                 }
             }
-            // A step later in the file may have armed an earlier one.
-            if found.len() == before {
+            // A step later in the file may have armed an earlier one, or left it nothing to wait for.
+            if self.settled_steps() == before {
                 return found;
             }
         }
+    }
+
+    fn settled_steps(&self) -> usize {
+        self.steps.iter().filter(|progress| progress.settled()).count()
     }
 
     fn arm(&mut self, index: usize, step: &Step, now: Mark) {

@@ -169,6 +169,8 @@ impl Run {
             self.happened.push((ms, name));
         }
         self.watch = watch;
+        // A look settles what was due, or a caller would look for ever.
+        assert!(self.watch.next_deadline().is_none_or(|deadline| deadline > now), "a deadline remains at {ms} ms");
         self
     }
 
