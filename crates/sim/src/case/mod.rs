@@ -81,8 +81,9 @@ impl CaseRun {
         self.flows.contains(&flow)
     }
 
-    /// When the case needs a look after the one at `now`. The end of a window belongs to it, so that a deadline is looked
-    /// at once more a nanosecond later. A deadline that remains is looked at again and again, but not at each nanosecond.
+    /// When the case needs a look after the one at `now`. The end of a window belongs to it, so that a deadline is
+    /// looked at once more a nanosecond later. A deadline that remains is looked at again and again, but not at each
+    /// nanosecond.
     fn next_look(&self, now: Instant) -> Instant {
         let deadline = self.watch.next_deadline().unwrap_or(Instant::NEVER);
         let soon = if now.since(deadline) > NANOSECOND { LATER } else { NANOSECOND };
