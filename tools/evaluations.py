@@ -80,7 +80,7 @@ def main() -> int:
         stored_runs(given.output, given.jobs)
         contents = [baseline(name, given.output, given.jobs) for name in evaluate.shipped()]
     except KeyboardInterrupt as interruption:
-        sys.stderr.write(f"{interruption}\n")
+        sys.stderr.write(f"{interruption}\n" if str(interruption) else "interrupted\n")
         return 130
     there = {f"{content['control']}.json.gz" for content in contents}
     for file in saved.BASELINES.glob("*.json.gz"):
