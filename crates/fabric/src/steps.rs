@@ -141,7 +141,7 @@ impl Touched {
 #[must_use]
 pub fn watched_flows(case: &Case) -> BTreeSet<usize> {
     let named = case.variables.iter().filter_map(|variable| match variable.source {
-        Source::Flow { flow, .. } | Source::Control { flow, .. } => Some(flow),
+        Source::Flow { flow, .. } | Source::Control { flow, .. } | Source::Receiver { flow, .. } => Some(flow),
         _ => None,
     });
     named.chain([case.flow]).collect()

@@ -4,7 +4,7 @@ use crate::ast::Path;
 use crate::dimension::Type;
 use crate::error::{Cause, ExpressionError};
 use crate::unit::of_variable;
-use crate::vocabulary::{FlowField, LinkField, PathField, Row, Side, Source, TRUTH, Variable, Vocabulary};
+use crate::vocabulary::{Declared, FlowField, LinkField, PathField, Row, Side, Source, TRUTH, Variable, Vocabulary};
 use std::sync::Arc;
 
 /// A variable before its segment size is known.
@@ -79,12 +79,22 @@ impl At<'_> {
             return Err(self.unknown(&words.name, "is not a TCP flow", []));
         };
         if self.path.rest.first().is_some_and(|name| name == "cc") {
-            return self.control(flow, control, declared);
+            return self.control(flow, (control, declared), |name| Source::Control { flow, name });
+        }
+        if self.path.rest.first().is_some_and(|name| name == "receiver") {
+            let Some((control, declared)) = &words.receiver else {
+                let reason = "has no congestion control of its receiver (`receiver_cc`)";
+                return Err(self.unknown(&words.name, reason, []));
+            };
+            return self.control(flow, (control, declared), |name| Source::Receiver { flow, name });
         }
         let rows = FlowField::ALL.iter().map(|field| (*field, field.row()));
         let mut found = self.field(&self.path.rest, rows, |field| Source::Flow { flow, field });
         if let Err(error) = &mut found {
+            let receiver =
+                if words.receiver.is_some() { ", and receiver.NAME for those of its receiver's" } else { "" };
             error.allowed.push_str(", and cc.NAME for the variables of its congestion control");
+            error.allowed.push_str(receiver);
             // A variable of the control without `cc.` is an easy slip.
             error.known.extend(declared.iter().map(|variable| format!("cc.{}", variable.name)));
             let name = self.path.rest.first().map_or("", String::as_str);
@@ -95,7 +105,12 @@ impl At<'_> {
         found.map(|resolved| Resolved { flow: Some(flow), ..resolved })
     }
 
-    fn control(&self, flow: usize, control: &str, declared: &[crate::vocabulary::Declared]) -> Answer {
+    fn control(
+        &self,
+        flow: usize,
+        (control, declared): (&str, &[Declared]),
+        source: impl FnOnce(Arc<str>) -> Source,
+    ) -> Answer {
         let names = || declared.iter().map(|variable| variable.name.as_str());
         let [_, name] = self.path.rest.as_slice() else {
             return Err(self.unknown(&self.path.to_string(), "names no variable of the congestion control", names()));
@@ -108,8 +123,7 @@ impl At<'_> {
             return Err(error.known(names()));
         };
         let words: Vec<&str> = variable.words.iter().map(String::as_str).collect();
-        let source = Source::Control { flow, name: Arc::from(name.as_str()) };
-        let found = plain(self.path.to_string(), source, &variable.unit, &words);
+        let found = plain(self.path.to_string(), source(Arc::from(name.as_str())), &variable.unit, &words);
         Ok(Resolved { flow: Some(flow), ..found })
     }
 

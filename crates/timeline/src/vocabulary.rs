@@ -35,6 +35,13 @@ pub enum Source {
         /// Name under which the algorithm reports it.
         name: Arc<str>,
     },
+    /// A variable that the congestion control of a flow's receiver reports.
+    Receiver {
+        /// Index of the flow in the file.
+        flow: usize,
+        /// Name under which it is reported.
+        name: Arc<str>,
+    },
     /// A number of one direction of a link.
     Link {
         /// Index of the link in the scenario.
@@ -185,6 +192,8 @@ pub struct FlowWords {
     pub name: Arc<str>,
     /// Congestion control and the variables that can be read with it; `None` for a flow that is not TCP.
     pub control: Option<(Arc<str>, Arc<[Declared]>)>,
+    /// Congestion control of the receiver and its variables, if the flow has one.
+    pub receiver: Option<(Arc<str>, Arc<[Declared]>)>,
 }
 
 /// A link of a scenario, for expressions.

@@ -7,7 +7,7 @@ use crate::slots::Slots;
 use crate::world::{World, on_link};
 use narrows_cc::{Phase, RateSample};
 use narrows_fabric::{edge_of, link_value};
-use narrows_tcp::{Connection, Info, Measured, Stats};
+use narrows_tcp::{Info, Measured, Stats};
 use narrows_timeline::{Case, FlowField, LinkField, PathField, Source};
 use narrows_units::{Bytes, Duration, Rate};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +29,7 @@ pub(super) struct Readings {
 struct FlowReadings {
     fields: Vec<(FlowField, usize)>,
     control: Vec<(Arc<str>, usize)>,
+    receiver: Vec<(Arc<str>, usize)>,
 }
 
 impl Readings {
@@ -42,6 +43,9 @@ impl Readings {
                 }
                 Source::Control { flow, name } => {
                     readings.flows.entry(*flow).or_default().control.push((Arc::clone(name), place));
+                }
+                Source::Receiver { flow, name } => {
+                    readings.flows.entry(*flow).or_default().receiver.push((Arc::clone(name), place));
                 }
                 Source::Link { link, side, field } => {
                     let edge = edge_of(*link, *side);
@@ -102,7 +106,7 @@ impl World<'_> {
     fn read_flow(&self, flow: usize, of: &FlowReadings, set: &mut impl FnMut(usize, f64)) {
         let Some(state) = self.flows.get(flow) else { return };
         // No value before the connection, and variables that the algorithm does not report now have none.
-        of.control.iter().for_each(|(_, place)| set(*place, f64::NAN));
+        of.control.iter().chain(&of.receiver).for_each(|(_, place)| set(*place, f64::NAN));
         let Some(sender) = self.connections.get(flow, state.sender()) else {
             return of.fields.iter().for_each(|(_, place)| set(*place, f64::NAN));
         };
@@ -117,7 +121,10 @@ impl World<'_> {
             set(*place, numbers.value(*field));
         }
         if !of.control.is_empty() {
-            read_control(sender, &of.control, set);
+            read_control(|visit| sender.cc().state(visit), &of.control, set);
+        }
+        if let (false, Some(receiver)) = (of.receiver.is_empty(), self.connections.get(flow, state.sender().other())) {
+            read_control(|visit| receiver.receiver_state(visit), &of.receiver, set);
         }
     }
 
@@ -153,8 +160,12 @@ fn path_value(field: PathField, rtt: Duration, rate: Rate) -> f64 {
 }
 
 /// Reads what a congestion control reports.
-fn read_control(sender: &Connection, wanted: &[(Arc<str>, usize)], set: &mut impl FnMut(usize, f64)) {
-    sender.cc().state(&mut |name, value| {
+fn read_control(
+    state: impl FnOnce(&mut dyn FnMut(&'static str, f64)),
+    wanted: &[(Arc<str>, usize)],
+    set: &mut impl FnMut(usize, f64),
+) {
+    state(&mut |name, value| {
         for (_, place) in wanted.iter().filter(|(of, _)| **of == *name) {
             set(*place, value);
         }

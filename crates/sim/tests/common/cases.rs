@@ -68,6 +68,7 @@ pub fn with_case(text: &str, steps: &[TestStep], expectations: &[TestExpectation
         words: row.words.iter().map(|word| (*word).to_owned()).collect(),
     };
     let flow = |flow: &narrows_scenario::Flow| FlowWords {
+        receiver: None,
         name: flow.name.as_str().into(),
         control: flow.tcp().map(|tcp| {
             let row = narrows_cc::registry().iter().find(|row| row.name == &*tcp.cc).unwrap();

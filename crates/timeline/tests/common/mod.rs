@@ -24,6 +24,7 @@ pub fn vocabulary() -> Vocabulary {
     ];
     let cubic = [declared("w_max", "segments", &[])];
     let flow = |name: &str, control: Option<(&str, &[Declared])>| FlowWords {
+        receiver: None,
         name: name.into(),
         control: control.map(|(name, variables)| (name.into(), variables.into())),
     };

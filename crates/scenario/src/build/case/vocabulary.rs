@@ -3,6 +3,7 @@
 use super::super::Build;
 use crate::catalogue::CatalogueVariable;
 use crate::types::{Flow, Link, Node, SlowStart, Tcp};
+use narrows_settings::{RLEDBAT_VARIABLES, ReceiverCc};
 use narrows_timeline::{Declared, FlowWords, LinkWords, Vocabulary};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ impl Build<'_> {
         let flows = flows.iter().map(|flow| FlowWords {
             name: flow.name.as_str().into(),
             control: flow.tcp().map(|tcp| (Arc::from(&*tcp.cc), self.declared(tcp, &mut known))),
+            receiver: flow.tcp().filter(|tcp| tcp.config.receiver_cc == ReceiverCc::Rledbat).map(|_| rledbat()),
         });
         Vocabulary { flows: flows.collect(), links: links.collect(), bottleneck: None, under_test: 0 }
     }
@@ -38,6 +40,12 @@ impl Build<'_> {
         });
         Arc::clone(list)
     }
+}
+
+/// rLEDBAT's variables.
+fn rledbat() -> (Arc<str>, Arc<[Declared]>) {
+    let declared = RLEDBAT_VARIABLES.iter().map(|variable| declared(&variable.into())).collect();
+    (Arc::from("rledbat"), declared)
 }
 
 fn declared(variable: &CatalogueVariable) -> Declared {
