@@ -21,6 +21,7 @@ fn vocabulary() -> Vocabulary {
     ]
     .into();
     let flow = |name: &str, control: Option<&str>| FlowWords {
+        receiver: None,
         name: name.into(),
         control: control.map(|control| (control.into(), Arc::clone(&variables))),
     };

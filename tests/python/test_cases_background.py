@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import narrows as nw
 import pytest
+
+import narrows as nw
 
 CASES = Path(__file__).resolve().parents[2] / "scenarios" / "cases"
 
@@ -16,7 +17,7 @@ def test_bundled_cases_are_met(name: str) -> None:
     assert len(files) >= 6
     done = nw.check([str(CASES / name)])
     assert len(done.cases) >= len(files)
-    verdicts = {f"{one.id}": one.verdict for one in done.cases if one.verdict != "passed"}
+    verdicts = {f"{one.name} {one.cell}": one.verdict for one in done.cases if one.verdict != "passed"}
     assert verdicts == {}
 
 
