@@ -23,7 +23,9 @@ pub(crate) fn section() -> String {
         "\n| variable | type | meaning |\n|---|---|---|\n\
          | `time` | time | Time since the start of the run. |\n\
          | `flow.cc.NAME` | by its unit | A variable of the congestion control of the flow under test, as `narrows list cc NAME` shows; of a slow start that replaces its own, \
-         of a resumed window, and of the scheme. Units of segments become data. |\n",
+         of a resumed window, and of the scheme. Units of segments become data. |\n\
+         | `flow.receiver.NAME` | by its unit | Where the flow has `receiver_cc`, a variable of the receiver's control: \
+         stage, window, ssthresh, offered, rtt, base_rtt, queuing_delay, gain, slowdowns, slowdown_time, losses. |\n",
     );
     let of_flow = FlowField::ALL.iter().map(|field| ("flow", field.row()));
     let of_link = LinkField::ALL.iter().map(|field| ("bottleneck", field.row()));
