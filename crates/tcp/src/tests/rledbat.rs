@@ -1,4 +1,5 @@
 //! The window of a receiver with rLEDBAT (RFC 9840).
+#![allow(clippy::float_cmp, reason = "the values are counts, and times and sizes written as they are computed")]
 
 use super::capped::plain;
 use super::harness::*;
