@@ -18,7 +18,7 @@
 //! |---|---|---|
 //! | r, the rate that tests are made around | `rate` | rate |
 //! | monitor intervals of the present test | `trial` | - |
-//! | u(x) = x^t - b x d(RTT)/dT - c x L | [`utility`] | -, with x in Mb/s |
+//! | u(x) = x^t - b x d(RTT)/dT - c x L | `utility` | -, with x in Mb/s |
 //! | t, b, c | `settings.utility` | - |
 //! | epsilon, the test's step | `settings.epsilon` | share of r |
 //! | theta0, step for a gradient of 1 | `settings.theta` | Mb/s |
