@@ -28,8 +28,8 @@ const FEATURES: &[&str] = &[
 
 /// Crates that the engine of the page is made of.
 const CRATES: &[&str] = &[
-    "cc", "fabric", "queue", "rng", "samples", "scenario", "scheme", "settings", "sim", "tcp", "units", "web", "wifi",
-    "wire",
+    "cc", "fabric", "queue", "rng", "samples", "scenario", "scheme", "settings", "sim", "tcp", "timeline", "units",
+    "web", "wifi", "wire",
 ];
 
 /// Builds the engine again; returns the name of the module, and its size.

@@ -64,7 +64,7 @@ impl Delays {
     }
 
     /// Adds a delay in nanoseconds (`update_base_delay`, `update_current_delay`). A minute without delays has no entry,
-    /// as in the RFC.
+    /// as in the RFC's pseudocode. The RFC's text stores infinity for it, so that ten idle minutes end the history.
     pub fn sample(&mut self, delay: i64, now: Instant) {
         let minute = now.as_nanos() / MINUTE;
         match self.minutes.back_mut() {

@@ -176,10 +176,12 @@ fn a_sender_gives_up_where_nothing_arrives_any_longer() {
 #[test]
 fn every_congestion_control_carries_a_transfer_over_a_lossy_path() {
     for row in narrows_sim::catalogue().cc {
+        // Its default target is that of a data centre, and on 24 ms it sends next to nothing.
+        let params = if row.name == "swift" { ", cc_params = { base_target = 50000 }" } else { "" };
         let ecn = if row.l4s { "\"accurate\"".to_owned() } else { row.needs_ecn.to_string() };
         for recovery in ["sack", "newreno", "reno", "rto_only"] {
             let tcp = format!(
-                "kind = \"bulk\"\nsize = \"300 kB\"\ncc = \"{}\"\ntcp = {{ recovery = \"{recovery}\", ecn = {} }}",
+                "kind = \"bulk\"\nsize = \"300 kB\"\ncc = \"{}\"\ntcp = {{ recovery = \"{recovery}\", ecn = {}{params} }}",
                 row.name, ecn
             );
             let text = path(

@@ -30,8 +30,8 @@
 //! # Differences
 //! | question | RFC 6817 | ns-3 | parameter |
 //! |---|---|---|---|
-//! | slow start | none in the pseudocode | until the first loss, and after timeouts | `slow_start` |
-//! | current delay | least of 4 samples (any filter is allowed) | least of 3 | `filter` |
+//! | slow start | optional (section 2.2); here none | until the first loss, and after timeouts | `slow_start` |
+//! | current delay | any filter of the last RTT's samples, 4 or more; here the least of 4 | least of 3 | `filter` |
 //! | initial window | 2 segments | the connection's | - |
 //! | a loss | half, once per RTT | half | - |
 //! | without timestamps | not TCP's | Reno | - |
@@ -40,12 +40,16 @@
 //! Without them the round-trip time takes its place: queues of ACKs then count, too.
 //!
 //! # Limits
+//! * The last 4 samples may be older than one RTT, which section 2.5 does not allow, while the window gives fewer
+//!   than 4 samples per RTT.
+//! * A minute without samples has no entry in the base history, as in the pseudocode. By the text of section 2.4.2 it
+//!   has one of infinity, so that a flow forgets its base delay after ten idle minutes.
 //! * The offset between the clocks cancels. A difference in their rates (skew) does not: a receiver's clock that gains
 //!   100 ppm adds 6 ms of apparent queuing delay per minute, and at most 60 ms over ten minutes, since the base delay
-//!   is then taken from younger minutes (appendix A). Clocks in the simulator do not drift.
+//!   is then taken from younger minutes (appendix A.2). Clocks in the simulator do not drift.
 //! * One-way delays have the granularity of timestamps: 1 ms with `stack = "linux"`.
 //! * A late flow that starts while another fills the queue to its target takes that queue for the empty path, and
-//!   pushes the first one away (latecomer's advantage). LEDBAT++ (`ledbat_pp`) mends this.
+//!   pushes the first one away (latecomer's advantage, section 4.4). LEDBAT++ (`ledbat_pp`) mends this.
 //! * A congestion timeout (CTO) is the connection's retransmission timeout. Afterwards the window is one segment, as in
 //!   the RFC, until the next ACK.
 //! * In recovery the connection's recovery sets the window; delays are measured there too.

@@ -41,8 +41,8 @@
 //! | decrease | per RTT | at once, then at most once per smoothed RTT | per window of data | - |
 //! | slow start after a slowdown | up to ssthresh, whatever the delay | as the draft | until twice TARGET | - |
 //! | ceil(2 TARGET / base) of a whole number | "smallest integer larger than" | that number | that number | - |
-//! | loss in the frozen time | not said | half of the window before the slowdown | half of the window | - |
-//! | current delay | filter of RFC 6817 | least of 4 | least | `filter` |
+//! | loss in the frozen time | not said | half of the window before the slowdown | ignored | - |
+//! | current delay | least of the 4 most recent | as the draft | least | `filter` |
 //!
 //! # Limits
 //! * A round-trip time contains queues of ACKs and the receiver's delay of ACKs. The smallest of four samples removes

@@ -14,11 +14,15 @@
 //!   advertised window is RLWND rounded up to a unit: rounded down, two segments would become one, whose ACK waits for
 //!   the timer.
 //!
+//! Different from the RFC:
+//!
+//! * Retransmissions of data that is here already do not count, since nothing was lost. By the rule of section 4.3 they
+//!   do.
+//!
 //! What the RFC leaves open:
 //!
 //! * A sender whose own window or application is the limit shows nothing about the path. RLWND then stops growing: in
 //!   the last round trip at least half of it must have arrived.
-//! * Retransmissions of data that is here already do not count, since nothing was lost.
 //! * Without timestamps there is no RLWND, and the window is that of the buffer.
 
 use crate::assist::WindowCap;
@@ -54,7 +58,7 @@ pub(crate) struct Rledbat {
     smss: Bytes,
     srtt: Option<Duration>,
     latest: Option<Duration>,
-    /// The newest echo that gave a round-trip time (TSE.HGH).
+    /// The newest echo that gave a round-trip time.
     echoed: Option<u32>,
     /// RCV.HGH as an offset, and TSV.HGH.
     highest: Option<(i64, u32)>,
