@@ -247,7 +247,7 @@ pub struct Needs {
     /// restores nothing but calls [`on_undo`](CongestionControl::on_undo).
     pub window_in_recovery: bool,
     /// A loss in a window that an ECN echo has reduced already is reported too. By default the echo covers it (RFC
-    /// 3168, section 6.1.2). DCTCP reduces by less for an echo, and a loss must count as one (RFC 8257, section 3.5).
+    /// 3168, section 6.1.2). DCTCP reduces by less for an echo, and a loss must count as one (Linux; RFC 8257, 3.5).
     pub loss_after_echo: bool,
 }
 

@@ -7,7 +7,7 @@
 //! estimate of Reno.
 //!
 //! # Sources
-//! RFC 9438 (sections 4.1 to 4.10 and 5.8; equations 1 to 4); S. Ha, I. Rhee, L. Xu, "CUBIC: A New TCP-Friendly
+//! RFC 9438 (sections 4.1 to 4.10 and 5.8; figures 1 to 5); S. Ha, I. Rhee, L. Xu, "CUBIC: A New TCP-Friendly
 //! High-Speed TCP Variant", SIGOPS OSR 42(5), 2008; RFC 8511 (ABE); RFC 9406 (HyStart++). [`linux`] has Linux's integer
 //! rules, [`ns2`] those of Linux's first version, which ns-2 uses.
 //!
@@ -245,7 +245,7 @@ impl Cubic {
         }
     }
 
-    /// W_cubic(t) in bytes (RFC 9438, equation 1); `t` in seconds.
+    /// W_cubic(t) in bytes (RFC 9438, figure 1); `t` in seconds.
     #[inline]
     fn w_cubic(&self, t: f64, smss: f64) -> f64 {
         let d = t - self.epoch.k;
@@ -256,7 +256,7 @@ impl Cubic {
     fn begin(&mut self, path: &Path, smss: f64, cwnd: f64) -> Instant {
         let epoch = &mut self.epoch;
         if epoch.by_loss && epoch.w_max > cwnd {
-            // RFC 9438, equation 2.
+            // RFC 9438, figure 2.
             epoch.k = libm::cbrt((epoch.w_max - cwnd) / smss / self.settings.c);
         } else {
             epoch.k = 0.0;
@@ -284,7 +284,7 @@ impl Cubic {
         if self.settings.tcp_friendliness {
             let at_prior = self.settings.alpha_switch && self.epoch.w_est >= self.epoch.cwnd_prior;
             let alpha = if at_prior { 1.0 } else { self.alpha };
-            // RFC 9438, equation 4.
+            // RFC 9438, figure 4.
             self.epoch.w_est += alpha * smss * share;
             if self.w_cubic(t, smss) < self.epoch.w_est {
                 let step = (self.epoch.w_est - cwnd).min(0.5 * cwnd * share);
@@ -370,7 +370,7 @@ impl CongestionControl for Cubic {
     }
 
     fn growth_limit(&self, flight: Bytes, path: &Path, win: &Window) -> Bytes {
-        // The window grows by half in a round-trip time at most (RFC 9438, section 4.4).
+        // The window grows by half in a round-trip time at most (RFC 9438, section 4.2).
         if win.in_slow_start(path) { flight + flight } else { flight + flight / 2 }
     }
 

@@ -22,7 +22,7 @@
 //! | question | RFC 8257 | Linux 6.1 | ns-3 | ns-2 (patch) | parameter |
 //! |---|---|---|---|---|---|
 //! | alpha | real | integer, 1/1024 | real | real | `profile` |
-//! | alpha at the start | 1 (SHOULD) | 1 | 1 | 0 | `alpha` |
+//! | alpha at the start | 1 | 1 | 1 | 0 | `alpha` |
 //! | a window ends | past WindowEnd, with this ACK | at `next_seq`, with this ACK | as RFC | by sequence | `profile` |
 //! | alpha below 1/64 without marks | goes on to fall | becomes 0 | goes on to fall | goes on to fall | `profile` |
 //! | echo: cwnd | (1 - alpha/2) cwnd | the same in whole segments, at least 2 | as RFC | as RFC | `profile` |
@@ -36,7 +36,10 @@
 //! * Bytes count when they are delivered, by SACK too, in both profiles. RFC 8257 ignores SACK, so it counts the bytes
 //!   behind a hole when the hole is repaired.
 //! * A loss in a window that an echo has reduced already reduces it again, because the echo's reduction can be very
-//!   small (RFC 8257, section 3.5; Linux does the same).
+//!   small. Linux does the same. RFC 8257 (section 3.5) allows one reduction per window across all loss signals, and
+//!   does not say whether an echo is one.
+//! * The first echo of a window reduces at once, as in Linux. RFC 8257 (section 3.3) lists the reduction among the
+//!   steps at the end of an observation window.
 //! * The first kernels of 6.1 tested for the end of a window before they counted the ACK. Later ones (6.1 with its
 //!   fixes, 6.15) call `in_ack_event` after the ACK is counted, and so do we.
 //! * With AccECN (`ecn = "accurate"`) marked bytes are those of the peer's option or, without it, whole segments of its

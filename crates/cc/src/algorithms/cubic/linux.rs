@@ -234,7 +234,7 @@ impl CongestionControl for CubicLinux {
     }
 
     fn growth_limit(&self, flight: Bytes, path: &Path, win: &Window) -> Bytes {
-        // The window grows by half in a round-trip time at most (RFC 9438, section 4.4; here `cnt >= 2`).
+        // The window grows by half in a round-trip time at most (RFC 9438, section 4.2; here `cnt >= 2`).
         if win.in_slow_start(path) { flight + flight } else { flight + flight / 2 }
     }
 
