@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = (
     "Example: narrows evaluate bbr3 --quick -o results/bbr3\n\n"
-    "Your own control, beside the stored baseline of CUBIC: "
-    "narrows evaluate my_cc --load my_cc.py --quick --against cubic --strict\n\n"
+    "Better and worse than another version: "
+    "narrows evaluate bbr3:cc_params.profile=draft --quick --only 7.1 --against results/bbr3\n\n"
     "One section, or one row: narrows evaluate prague --only 7.1 --quick"
 )
 
