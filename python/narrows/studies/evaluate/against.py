@@ -32,7 +32,7 @@ class Changed:
     difference : Estimate
         New less old over the seeds that both have, with its 95 % interval.
     change : str
-        ``better``, ``worse``, ``same`` or ``unknown`` where there are no common seeds.
+        ``better``, ``worse``, ``same``, or ``unknown`` where fewer than two seeds are common and differ.
     """
 
     row: str
@@ -176,8 +176,8 @@ def _change(was: Mapping[str, Any], is_: Mapping[str, Any], difference: Estimate
         return "unknown"
     if difference.mean == 0:
         return "same"
-    # Runs without chance give no p-value: then any difference is one.
-    certain = difference.n > 1 and difference.sd == 0
-    if not certain and not p_value <= LEVEL:
+    if difference.n < 2:
+        return "unknown"
+    if not p_value <= LEVEL:
         return "same"
     return "better" if (difference.mean > 0) == (is_["side"] == "at_least") else "worse"
