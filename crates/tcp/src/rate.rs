@@ -45,6 +45,13 @@ struct Samples {
     first_sent_at: Instant,
     /// The most recently sent segment that the current ACK delivered.
     newest: Option<Newest>,
+    /// What is kept for those who watch the sender.
+    watched: Option<Box<Watched>>,
+}
+
+/// What a watched sender has measured.
+#[derive(Debug, Default)]
+struct Watched {
     /// The last sample.
     last: Option<RateSample>,
     /// Packet-timed round trips, and the value of `delivered` at which the last one ended; BBR's `round_count` and
@@ -74,16 +81,25 @@ impl RateSampler {
         self.samples.is_some()
     }
 
-    /// The last sample, packet-timed round trips, and bytes that ACKs reported as marked.
+    /// Begins to keep what [`measured`](Self::measured) returns. The sampler must take samples.
+    pub(crate) fn watch(&mut self) {
+        if let Some(samples) = &mut self.samples {
+            samples.watched.get_or_insert_default();
+        }
+    }
+
+    /// The last sample, packet-timed round trips, and bytes that ACKs reported as marked; nothing before
+    /// [`watch`](Self::watch).
     pub(crate) fn measured(&self) -> (Option<RateSample>, u64, u64) {
-        self.samples.as_ref().map_or((None, 0, 0), |samples| (samples.last, samples.rounds, samples.marked))
+        let watched = self.samples.as_ref().and_then(|samples| samples.watched.as_ref());
+        watched.map_or((None, 0, 0), |watched| (watched.last, watched.rounds, watched.marked))
     }
 
     /// Notes bytes that an ACK reported as marked.
     #[inline]
     pub(crate) fn on_marked(&mut self, bytes: u64) {
-        if let Some(samples) = &mut self.samples {
-            samples.marked += bytes;
+        if let Some(watched) = self.samples.as_mut().and_then(|samples| samples.watched.as_mut()) {
+            watched.marked += bytes;
         }
     }
 
@@ -165,23 +181,28 @@ impl RateSampler {
         let newest = samples.newest.take()?;
         let stamp = newest.stamp;
         samples.first_sent_at = newest.sent_at;
-        if stamp.delivered >= samples.round_end {
-            samples.rounds += 1;
-            samples.round_end = self.delivered;
+        if let Some(watched) = &mut samples.watched
+            && stamp.delivered >= watched.round_end
+        {
+            watched.rounds += 1;
+            watched.round_end = self.delivered;
         }
         let interval = newest.sent_at.since(stamp.first_sent_at).max(now.since(stamp.delivered_at));
         if interval.is_zero() || min_rtt.is_some_and(|m| interval < m) {
             return None;
         }
-        samples.last = Some(RateSample {
+        let sample = RateSample {
             delivered: Bytes::new(self.delivered - stamp.delivered),
             interval,
             prior_delivered: Bytes::new(stamp.delivered),
             tx_inflight: Bytes::new(u64::from(stamp.tx_inflight)),
             lost: Bytes::new(self.lost - stamp.lost),
             app_limited: newest.app_limited,
-        });
-        samples.last
+        };
+        if let Some(watched) = &mut samples.watched {
+            watched.last = Some(sample);
+        }
+        Some(sample)
     }
 }
 

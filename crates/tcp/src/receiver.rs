@@ -48,8 +48,8 @@ pub(crate) struct Receiver {
     shift: u8,
     auto_read: bool,
     ack_now: bool,
-    /// Delayed ACKs: full segments per ACK.
-    every: u32,
+    /// Delayed ACKs: full segments per ACK. A scenario has 1000 at most, and two octets fill a hole here.
+    every: u16,
     /// Duplicate range to report in the next ACK (RFC 2883).
     dsack: Option<(u64, u64)>,
     /// Farthest right edge of the window ever advertised; data before it is accepted.
@@ -82,7 +82,7 @@ impl Receiver {
     pub(crate) fn new(config: &Config, cap: Option<WindowCap>) -> Self {
         let (every, delay) = match config.delayed_ack {
             DelayedAck::Off => (1, Duration::ZERO),
-            DelayedAck::On { every, timeout } => (every.max(1), timeout),
+            DelayedAck::On { every, timeout } => (u16::try_from(every.max(1)).unwrap_or(u16::MAX), timeout),
         };
         let buffer = config.recv_buffer.as_u64().min(65_535 << 14);
         let linux = Linux::new(config);

@@ -29,10 +29,11 @@ impl Connection {
             self.tx.board.keep_stamps();
             self.rate = RateSampler::sampling();
         }
+        self.rate.watch();
     }
 
-    /// What a watched sender has measured; without
-    /// [`begin_measuring`](Self::begin_measuring), only what its congestion control needs.
+    /// What a watched sender has measured; no rate, rounds and marks without
+    /// [`begin_measuring`](Self::begin_measuring).
     #[must_use]
     pub fn measured(&self) -> Measured {
         let path = self.path(self.tx.board.flight(), Instant::ZERO);
