@@ -57,6 +57,10 @@ def dots(rows: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> list[Dot
     ]
 
 
+_NARROW: Final = 5
+"""Largest over smallest value of an axis below which 1, 2 and 5 times powers of ten may give it a single label."""
+
+
 def write(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
     """Draw the figure as PNG and SVG.
 
@@ -97,7 +101,7 @@ def draw(rows: Sequence[Mapping[str, Any]]) -> Any:
     matplotlib.figure.Figure
     """
     from matplotlib.figure import Figure
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     classes = list(dict.fromkeys(row["class"] for row in rows))
     figure = Figure(figsize=(style.PAGE_IN, 0.6 + 0.24 * max(4, len(classes))), layout="constrained")
@@ -111,7 +115,12 @@ def draw(rows: Sequence[Mapping[str, Any]]) -> Any:
             panel.plot([one.ratio for one in own], places, "o", **mark)
         panel.axvline(1, color="#8A8F98", linewidth=0.8)
         panel.set_xscale("log")
-        panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        low, high = panel.get_xlim()
+        if high < _NARROW * low:
+            panel.xaxis.set_major_locator(MaxNLocator(5))
+            panel.xaxis.set_minor_locator(NullLocator())
+        else:
+            panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         panel.xaxis.set_minor_formatter(NullFormatter())
         panel.set_xlabel(title)

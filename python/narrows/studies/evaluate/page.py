@@ -125,7 +125,8 @@ def lead(content: Mapping[str, Any]) -> list[str]:
     failed = [row for row in content["rows"] if row["verdict"] == "not met"]
     sections = sorted({row["section"] for row in failed}, key=order)
     if failed:
-        said.append(f"It does not meet {len(failed)}, of sections {', '.join(sections)}.")
+        word = "section" if len(sections) == 1 else "sections"
+        said.append(f"It does not meet {len(failed)}, of {word} {', '.join(sections)}.")
     if counts["undecided"]:
         said.append(f"{counts['undecided']} are undecided: the interval holds the threshold after the last run.")
     return said
