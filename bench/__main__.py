@@ -128,7 +128,7 @@ def keep(results: Results, folder: Path) -> list[Path]:
     results.write(folder / "latest.json")
     (folder / "latest.md").write_text(results.markdown())
     written = [one, folder / "latest.json", folder / "latest.md"]
-    if results.rows:
+    if any(not WORKLOADS[row.workload].ours_only for row in results.rows):
         plots.speed(results, folder / "speed")
         written.append(folder / "speed.svg")
     if results.growth:

@@ -27,11 +27,13 @@ def _colours(results: Results) -> dict[str, str]:
 
 
 def speed(results: Results, path: Path) -> None:
-    """Delivered packets per CPU second: a panel for each workload, a row for each system, one logarithmic scale."""
+    """Delivered packets per CPU second: a panel for each workload that others run too, a row for each system."""
     colours = _colours(results)
-    names = [name for name in WORKLOADS if any(row.workload == name and row.rate for row in results.rows)]
-    systems = list(dict.fromkeys(row.system for row in results.rows))[::-1]
-    rates = [row.rate for row in results.rows if row.rate]
+    shown = {name for name, workload in WORKLOADS.items() if not workload.ours_only}
+    rows = [row for row in results.rows if row.workload in shown]
+    names = [name for name in WORKLOADS if any(row.workload == name and row.rate for row in rows)]
+    systems = list(dict.fromkeys(row.system for row in rows))[::-1]
+    rates = [row.rate for row in rows if row.rate]
     with mpl.rc_context(matplotlib_style()):
         size = (PAGE_IN, 1.0 + 0.2 * len(systems))
         figure, panels = plt.subplots(1, len(names), figsize=size, squeeze=False, sharex=True, sharey=True)
@@ -39,7 +41,7 @@ def speed(results: Results, path: Path) -> None:
             panel.set_title(name, loc="left")
             panel.set_xscale("log")
             panel.tick_params(axis="y", length=0)
-            for row in results.rows:
+            for row in rows:
                 if row.workload == name and row.rate:
                     at = systems.index(row.system)
                     panel.plot([row.rate], [at], "o", color=colours[row.system], ms=5)

@@ -79,7 +79,9 @@ def ours() -> list[System]:
         return [str(programs["speed"]), str(workload.scenario())]
 
     def bare(workload: Workload, *, folded: bool) -> list[str] | None:
-        return None if workload.contest else [str(programs["bare"]), *workload.arguments(), f"folded={int(folded)}"]
+        if workload.contest or workload.ours_only:
+            return None
+        return [str(programs["bare"]), *workload.arguments(), f"folded={int(folded)}"]
 
     return [
         System("Narrows", version, OURS_NOTE, narrows),
@@ -99,7 +101,9 @@ def ns2(place: str | None) -> list[System]:
     version = said.stdout.strip().splitlines()[-1:] or [""]
 
     def system(scheduler: str) -> System:
-        def command(workload: Workload) -> list[str]:
+        def command(workload: Workload) -> list[str] | None:
+            if workload.ours_only:
+                return None
             script = HERE / "ns2" / ("contest.tcl" if workload.contest else "speed.tcl")
             return [program, str(script), f"scheduler={scheduler}", *workload.arguments()]
 
@@ -158,7 +162,7 @@ def ns3(place: str | None) -> list[System]:
     _compile(HERE / "ns3" / "speed.cc", program, ["-std=c++20", f"-I{includes[0]}", *link])
 
     def command(workload: Workload) -> list[str] | None:
-        if workload.contest:
+        if workload.contest or workload.ours_only:
             return None
         return [str(program), *workload.arguments(), f"buffer={workload.ns3_buffer}"]
 
@@ -182,7 +186,7 @@ def htsim(place: str | None) -> list[System]:
     )
 
     def command(workload: Workload) -> list[str] | None:
-        return None if workload.contest else [str(program), *workload.arguments()]
+        return None if workload.contest or workload.ours_only else [str(program), *workload.arguments()]
 
     return [System("csg-htsim", said.stdout.strip(), "Reno, NewReno recovery, no SACK", command)]
 

@@ -42,8 +42,15 @@ class Workload:
     access_queue: int = 100_000
     sampling: str = "off"
     idle: bool = False
+    #: The discipline of the bottleneck, as scenarios name it. Only Narrows runs others than drop-tail.
+    discipline: str = "droptail"
     #: Send and receive buffer of a connection in ns-3, which requires one.
     ns3_buffer: int = 16_000_000
+
+    @property
+    def ours_only(self) -> bool:
+        """Whether other simulators do not run it: our programs for them know drop-tail alone."""
+        return self.discipline != "droptail"
 
     @property
     def contest(self) -> bool:
@@ -82,6 +89,11 @@ class Workload:
         """Base round-trip time of a pair of hosts, counted from 0."""
         return self.rtt_min_ms + pair / (self.pairs - 1) * (self.rtt_max_ms - self.rtt_min_ms)
 
+    def _bottleneck_queue(self) -> str:
+        """The bottleneck's queue: its limit, and its kind unless it is the default."""
+        limit = f'limit = "{self.queue} packets"'
+        return limit if self.discipline == "droptail" else f'kind = "{self.discipline}", {limit}'
+
     def _chain(self) -> str:
         """``scenarios/speed-w1.toml`` with the sampling and the duration of this workload."""
         text = (ROOT / "scenarios" / "speed-w1.toml").read_text()
@@ -102,7 +114,7 @@ class Workload:
             'kind = "dumbbell"',
             f"pairs = {self.pairs}",
             "bottleneck = "
-            f'{{ rate = "{self.rate_mbps} Mb/s", delay = "1 ms", queue = {{ limit = "{self.queue} packets" }} }}',
+            f'{{ rate = "{self.rate_mbps} Mb/s", delay = "1 ms", queue = {{ {self._bottleneck_queue()} }} }}',
             "access = [",
         ]
         for pair in range(self.pairs):
@@ -158,7 +170,13 @@ W4 = replace(
     ns3_buffer=200_000,
 )
 
-WORKLOADS = {workload.name: workload for workload in (W1, W2, W3, W4)}
+#: W2 with active queue management at the bottleneck. DualPI2 has CUBIC flows alone, so they share its classic queue.
+MANAGED = tuple(
+    replace(W2, name=f"W2-{kind}", title=f"W2 with {name} at the bottleneck", discipline=kind)
+    for kind, name in (("codel", "CoDel"), ("fq_codel", "FQ-CoDel"), ("pie", "PIE"), ("dualpi2", "DualPI2"))
+)
+
+WORKLOADS = {workload.name: workload for workload in (W1, W2, *MANAGED, W3, W4)}
 
 #: Numbers of flows of W5.
 GROWTH = (10, 100, 1_000, 10_000)

@@ -14,7 +14,7 @@ from bench.machine import Machine
 from bench.measure import Effort, MeasurementError, Run, System, interleaved, measure, row
 from bench.results import Results
 from bench.suite import Growth, Idle, Probes
-from bench.systems import BuildError, htsim, ns3
+from bench.systems import BuildError, htsim, ns2, ns3
 from tests.python.plainly import as_json
 
 from narrows.model.scenario import Scenario
@@ -48,6 +48,19 @@ def test_workloads_are_scenarios_with_the_flows_and_the_tcp_that_they_claim(name
         assert tcp["sack"] is True
         assert tcp["timestamps"] is True
         assert tcp["delayed_ack"] is None
+
+
+@pytest.mark.parametrize("workload", workloads.MANAGED, ids=lambda workload: workload.name)
+def test_managed_queues_are_at_the_bottleneck_alone_and_no_other_simulator_runs_them(
+    workload: workloads.Workload, tmp_path: Path
+) -> None:
+    resolved = as_json(Scenario.from_file(workload.scenario()))
+    kinds = Counter(side["queue"]["kind"] for link in resolved["links"] for side in (link["forward"], link["reverse"]))
+    assert kinds == {workload.discipline: 2, "droptail": 4 * workload.pairs}
+    script = tmp_path / "ns"
+    script.write_text("#!/bin/sh\necho 2.35\n")
+    script.chmod(0o755)
+    assert all(system.command(workload) is None for system in ns2(str(script)))
 
 
 def test_flows_start_when_the_other_simulators_start_them() -> None:
@@ -180,4 +193,4 @@ def test_a_place_without_the_simulator_is_an_error_that_says_what_was_looked_for
 def test_unknown_parts_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse(["--only", "W1,W9"])
-    assert "W9: allowed are W1, W2, W3, W4, W5, idle, probes" in capsys.readouterr().err
+    assert "W9: allowed are W1, W2, W2-codel, W2-fq_codel, W2-pie, W2-dualpi2, W3, W4, W5, idle, probes" in capsys.readouterr().err
