@@ -12,6 +12,33 @@ if TYPE_CHECKING:
 GROUPS: Final = (("5.1", "alone"), ("5.2", "mixed"), ("6", "general use"), ("7", "special cases"))
 """Sections whose verdicts are counted together, and their headings."""
 
+CAVEATS: Final = (
+    (
+        ("swift",),
+        "is a control of data centres: its target delay is tens of microseconds, and every other path here takes a "
+        "thousand times longer, so that it sends as little as it may. Its place says that these are not its networks",
+    ),
+    (
+        ("dctcp",),
+        "is a control of data centres: it needs switches that mark at a low threshold, and RFC 8257 does not allow it "
+        "on the public Internet without further measures. Where a queue drops it is Reno; where one queue marks for "
+        "all as RFC 3168 has it, its small answer to a mark is the harm in the table",
+    ),
+    (
+        ("prague",),
+        "is made for L4S (RFC 9330), and of these queues DualPI2 alone is one. In a single queue that marks as RFC "
+        "3168 has it, it harms CUBIC, as RFC 9331, section 4.3, foresees: a deployment has to detect such queues",
+    ),
+    (
+        ("ledbat", "ledbat_pp", "lp"),
+        "made for background transfers, give way to other flows on purpose: a low rate is what they are for",
+    ),
+    (("c2tcp", "copa", "vivace"), "trade rate for delay: read goodput and delay together"),
+    (("tahoe", "newreno", "sack", "fack"), "differ from Reno in loss recovery, and not in congestion control"),
+    (("none",), "has no congestion control, and shows what the criteria find then"),
+)
+"""Controls that were made for other networks or questions, and what that means for their rows."""
+
 _INTRODUCTION: Final = """# The league table
 
 This page shows how {count} congestion controls do by the criteria of RFC 9743. [evaluate.md](evaluate.md)
@@ -19,6 +46,7 @@ explains them, and `narrows evaluate NAME --quick -o DIR` writes the page of one
 and its interval. RFC 9743 sets no thresholds: a low number is a question to answer, and no verdict on a control that
 was made for another network.
 
+{caveats}
 Made by the commands
 
 ```console
@@ -43,7 +71,7 @@ def markdown(evaluations: Iterable[Mapping[str, Any]], command: str) -> str:
         Markdown, which ends with a newline.
     """
     rows = sorted(evaluations, key=lambda one: (-_share(one["rows"]), one["control"]))
-    parts = [_INTRODUCTION.format(count=len(rows), command=command), _verdicts(rows)]
+    parts = [_INTRODUCTION.format(count=len(rows), command=command, caveats=_caveats(rows)), _verdicts(rows)]
     classes = list(dict.fromkeys(entry["class"] for one in rows for entry in one["classes"]))
     for title, key, text in (
         ("Goodput", "use", "Goodput over CUBIC's in the same networks, geometric mean."),
@@ -57,6 +85,23 @@ def markdown(evaluations: Iterable[Mapping[str, Any]], command: str) -> str:
     )
     parts.append(f"## Made by\n\n{made}.\n\n{_digests(rows)}")
     return "\n".join(parts)
+
+
+def _caveats(evaluations: Sequence[Mapping[str, Any]]) -> str:
+    """The caveats of the controls that are in the table."""
+    there = {str(one["control"]) for one in evaluations}
+    lines = [
+        f"- {_listed([f'`{name}`' for name in names if name in there])} {text}.\n"
+        for names, text in CAVEATS
+        if there & set(names)
+    ]
+    if not lines:
+        return ""
+    return "Some controls here were made for other networks or another question:\n\n" + "".join(lines)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _share(rows: Sequence[Mapping[str, Any]]) -> float:
