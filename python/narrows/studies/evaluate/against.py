@@ -12,6 +12,8 @@ from narrows.stats import Estimate, adjusted_p, mean_ci, paired_difference
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from narrows.stats import PairedDifference
+
 Change = Literal["better", "worse", "same", "unknown"]
 
 LEVEL: Final = 0.05
@@ -32,7 +34,8 @@ class Changed:
     difference : Estimate
         New less old over the seeds that both have, with its 95 % interval.
     change : str
-        ``better``, ``worse``, ``same``, or ``unknown`` where fewer than two seeds are common and differ.
+        ``better``, ``worse``, ``same``, or ``unknown`` where fewer than two seeds are common and differ, or a
+        difference is equal under too few of them.
     """
 
     row: str
@@ -132,7 +135,7 @@ def against(old: Mapping[str, Any], new: Mapping[str, Any]) -> Against:
         for name, values in pairs.items()
         if values
     }
-    adjusted = dict(zip(differences, adjusted_p([one.p_value for one in differences.values()]), strict=True))
+    adjusted = dict(zip(differences, adjusted_p([_p_value(one) for one in differences.values()]), strict=True))
     rows = []
     for name in both:
         was, is_ = before[name], after[name]
@@ -160,6 +163,11 @@ def against(old: Mapping[str, Any], new: Mapping[str, Any]) -> Against:
     )
 
 
+def _p_value(found: PairedDifference) -> float:
+    """The p-value; of equal differences that of the sign test, since no spread in a few seeds is no certainty."""
+    return max(found.p_value, 2.0 ** (1 - found.difference.n)) if found.difference.sd == 0 else found.p_value
+
+
 def _common(was: Mapping[str, Any], is_: Mapping[str, Any]) -> list[tuple[float, float]]:
     olds = dict(zip(was["seeds"], was["values"], strict=True))
     news = dict(zip(is_["seeds"], is_["values"], strict=True))
@@ -179,5 +187,5 @@ def _change(was: Mapping[str, Any], is_: Mapping[str, Any], difference: Estimate
     if difference.n < 2:
         return "unknown"
     if not p_value <= LEVEL:
-        return "same"
+        return "unknown" if difference.sd == 0 else "same"
     return "better" if (difference.mean > 0) == (is_["side"] == "at_least") else "worse"
