@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from narrows.cli.runs_progress import RunsDisplay
+from narrows.cli.evaluate_progress import EvaluationDisplay
 from narrows.ownership import EVALUATION, claim
 from narrows.report import render
 from narrows.store.journal import RUNS, records
@@ -35,8 +35,8 @@ LEAGUE: Final = ROOT / "docs" / "league.md"
 
 
 def watch(what: str) -> AbstractContextManager[Any]:
-    """Show the progress of a set of runs."""
-    return RunsDisplay(what)
+    """Show the progress of an evaluation."""
+    return EvaluationDisplay(what)
 
 
 def stored_runs(directory: Path, jobs: int | None) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import math
 import random
+import time
 import tomllib
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +16,8 @@ from typer.testing import CliRunner
 
 from narrows.base.errors import InputError
 from narrows.cli import app
+from narrows.cli.evaluate_progress import EvaluationDisplay
+from narrows.execution.work import Progress
 from narrows.model import own
 from narrows.model.scenario import Scenario
 from narrows.store.journal import RUNS
@@ -20,12 +25,13 @@ from narrows.studies import evaluate
 from narrows.studies.evaluate import export, league, page, reference, saved
 from narrows.studies.evaluate.against import against
 from narrows.studies.evaluate.criteria import FOLDER, SECTIONS, base, catalogue
-from narrows.studies.evaluate.decide import decide
-from narrows.studies.evaluate.measures import HARM, MEASURES
+from narrows.studies.evaluate.decide import decide, signs
+from narrows.studies.evaluate.measures import HARM, MEASURES, growth
+from narrows.studies.evaluate.progress import Clock, EvaluationProgress
 from narrows.studies.evaluate.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from narrows.studies.evaluate import Plan, Row
@@ -148,7 +154,7 @@ def test_roles_get_their_controls() -> None:
     assert alone.flows[0].start_ns == alone.duration_ns - 1
 
 
-def records(plan: Plan, row: Row, values: list[float], cubic: list[float]) -> dict[str, Record]:
+def records(plan: Plan, row: Row, values: Sequence[float | None], cubic: Sequence[float | None]) -> dict[str, Record]:
     """Return records with these values of the row's measure."""
     found = {}
     for arm, own_values in ((row.test, values), (row.cubic, cubic)):
@@ -192,6 +198,135 @@ def test_the_rule_errs_seldom_at_the_threshold_itself() -> None:
         naive += any(not e.low < limit < e.high for n in range(3, 25) for e in (mean_ci(values[:n]),))
     assert wrong / trials <= 0.06
     assert naive / trials > 0.12  # what an interval at 95 % after each run would do
+
+
+def test_seeds_without_a_value_are_told_and_too_few_values_decide_nothing() -> None:
+    plan = evaluate.make("reno", quick=True, only=["standing-queue"])
+    (row,) = plan.rows
+    good = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2]
+    few = decide(plan, row, 6, records(plan, row, [*good[:2], None, None, None, None], []))
+    assert few.verdict == "undecided"
+    assert "2 of 6 seeds have a value" in few.reason
+    assert few.without == 4
+    # Half of the seeds is too few too: those without a value may be those in which it does badly.
+    half = decide(plan, row, 6, records(plan, row, [*good[:3], None, None, None], []))
+    assert half.verdict == "undecided"
+    most = decide(plan, row, 6, records(plan, row, [*good[:5], None], []))
+    assert (most.verdict, most.without, most.reason) == ("met", 1, "")
+    assert page.left_out({"without_value": most.without}) == "1 without a value"
+
+
+def test_doubtful_live_runs_are_left_out() -> None:
+    plan = evaluate.make("reno", quick=True, only=["standing-queue"])
+    (row,) = plan.rows
+    made = records(plan, row, [100.0, 101.0, 99.0, 5000.0], [])
+    key = row.test.key(plan.seed + 3)
+    made[key] = replace(made[key], doubts=("the machine was late",))
+    found = decide(plan, row, 4, made)
+    assert (found.verdict, found.doubtful, found.doubts) == ("met", (plan.seed + 3,), ("the machine was late",))
+    assert found.value.mean == pytest.approx(100)
+    assert Record.from_json(json.loads(json.dumps(made[key].to_json()))) == made[key]
+    every = decide(plan, row, 4, {name: replace(one, doubts=("late",)) for name, one in made.items()})
+    assert every.verdict == "undecided"
+    assert "all 4 runs are doubtful: late" in every.reason
+
+
+def test_equal_values_are_no_certainty_unless_nothing_is_random() -> None:
+    plan = evaluate.make("reno", quick=True, only=["starvation.pair"])
+    (row,) = plan.rows
+
+    def of(count: int, *, same: bool) -> Any:
+        made = records(plan, row, [0.0] * count, [0.0] * count)
+        if not same:
+            made = {key: replace(one, digest=key) for key, one in made.items()}
+        return decide(plan, row, count, made)
+
+    assert of(3, same=True).verdict == "met"
+    few = of(6, same=False)
+    assert few.verdict == "undecided"
+    assert few.reason == "equal differences under 6 seeds; a verdict needs 8"
+    assert of(12, same=False).verdict == "met"
+    # The sign test errs with at most 5 % over all looks: 2 (1/2)^n each.
+    assert 2 * 0.5 ** signs(len(plan.looks)) <= 0.05 / len(plan.looks) < 2 * 0.5 ** (signs(len(plan.looks)) - 1)
+    # CUBIC beside itself has equal differences by definition.
+    own_plan = evaluate.make("cubic", quick=True, only=["starvation.pair"])
+    made = {key: replace(one, digest=key) for key, one in records(own_plan, own_plan.rows[0], [0.1] * 3, []).items()}
+    assert decide(own_plan, own_plan.rows[0], 3, made).verdict == "met"
+
+
+@pytest.mark.parametrize(
+    ("times", "low", "high"),
+    [
+        ([7.0, 8.0, 10.0, 14.0], 1.8, 2.0),  # a timer that doubles; the last interval ends with the window
+        ([7.0 + 0.04 * i for i in range(325)], 0.9, 1.1),  # a packet per round-trip time
+        ([7.0 + 0.013 * i for i in range(1000)], 0.9, 1.1),  # more of them
+        ([7.0 + i for i in range(13)], 1.0, 1.01),  # a slower constant rate is no back-off either
+        ([7.0, 7.001, 7.002, 9.0, 9.001, 13.0], 1.8, 2.1),  # bursts count once
+        ([], 100, 1000),  # a pause
+    ],
+)
+def test_back_off_is_exponential_and_not_only_slow(times: list[float], low: float, high: float) -> None:
+    assert low <= growth(times, (6.5, 20.0), 0.04) <= high
+
+
+def test_a_constant_packet_per_round_trip_time_does_not_back_off() -> None:
+    known = catalogue()
+    found = {one.name: one for one in known.criteria if "cut" in one.networks}
+    assert found["exponential-backoff"].threshold.value == 1.5
+    quiet = known.networks["cut"].quiet_s
+    assert quiet is not None
+    constant = growth([quiet[0] + 0.04 * i for i in range(int((quiet[1] - quiet[0]) / 0.04))], quiet, 0.04)
+    assert constant < 1.5
+
+
+def test_the_delay_of_a_standing_queue_is_that_of_g114_in_one_way() -> None:
+    (one,) = [one for one in catalogue().criteria if one.name == "standing-queue"]
+    network = catalogue().networks[one.networks[0]]
+    made = tomllib.loads(base(network.base))["topology"]
+    delays = [made["bottleneck"]["delay"], made["access"]["delay"], made["access"]["delay"]]
+    one_way_ms = sum(float(delay.removesuffix(" ms")) for delay in delays)
+    assert network.rtt_ms in (None, 2 * one_way_ms)
+    assert one.threshold.value == 150 + one_way_ms
+    assert "one way in all" in one.source
+
+
+def test_the_progress_is_that_of_the_whole_evaluation() -> None:
+    seen: list[EvaluationProgress] = []
+
+    @contextmanager
+    def watch(what: str) -> Iterator[Any]:
+        assert what == "reno"
+        seen.clear()
+        yield seen.append
+
+    evaluate.run("reno", quick=True, only=["5.1.2", "full-backoff"], watch=watch, budget_s=100)
+    assert {one.rows for one in seen} == {5}
+    assert seen[0].decided == 0
+    assert seen[0].look == "first seed"
+    assert [one.decided for one in seen] == sorted(one.decided for one in seen)
+    fractions = [one.fraction for one in seen]
+    assert fractions == sorted(fractions)
+    lefts = [one.left_s for one in seen if one.left_s is not None]
+    assert lefts
+    assert max(lefts) <= 100
+
+
+def test_the_time_left_counts_later_looks_and_ends_with_the_budget() -> None:
+    clock = Clock(10)
+    clock.begin("look 1 of 4, 3 seeds", 0, now=30, later=60)
+    state = Progress(done=10, total=30, kept=0, failed=0, fraction=0.3, seconds=10, left_s=20, estimate=None)
+    assert clock.tell(state).left_s == pytest.approx(20 + 30 * 2)
+    assert clock.tell(replace(state, left_s=None)).left_s is None
+    clock.deadline = time.monotonic() + 5
+    assert clock.tell(state).left_s == pytest.approx(5, abs=0.1)
+
+
+def test_the_bar_says_rows_look_and_runs() -> None:
+    state = Progress(done=3, total=9, kept=0, failed=0, fraction=0.1, seconds=1, left_s=2, estimate=None)
+    clock = Clock(87)
+    clock.begin("look 2 of 4, 6 seeds", 34, 1, 0)
+    told = EvaluationDisplay("reno")._count(clock.tell(state))
+    assert told == "reno: 34 of 87 rows decided; look 2 of 4, 6 seeds: 3 of 9 runs"
 
 
 def test_two_evaluations_are_the_same_whatever_the_jobs_and_repeat_no_run(tmp_path: Path) -> None:
@@ -307,6 +442,45 @@ def test_the_league_has_a_row_for_each_evaluation(tmp_path: Path) -> None:
     assert text == league.markdown(saved.below(tmp_path), league_command(text))
 
 
+def test_the_league_says_which_controls_are_made_for_other_networks() -> None:
+    made = [saved.load(name) for name in ("cubic", "swift", "prague", "ledbat")]
+    text = " ".join(league.markdown(made, "x").split())
+    assert "made for other networks" in text
+    assert "`swift`" in text.partition("## Verdicts")[0]
+    assert "`dctcp`" not in text.partition("## Verdicts")[0]
+
+
+def test_a_control_in_python_is_not_run_live() -> None:
+    own.register("mine", _Control)
+    try:
+        with pytest.raises(InputError, match="written in Python, and a kernel cannot run it"):
+            evaluate.make("mine", quick=True, live=True)
+    finally:
+        own.unregister("mine")
+
+
+def test_stored_baselines_of_an_earlier_catalogue_can_be_compared() -> None:
+    old = saved.load("reno")
+    new = export.to_json(evaluate.run("reno", quick=True, only=["exponential-backoff", "use-tail-drop.wired"]))
+    for row in old["rows"]:
+        row.pop("without_value", None)
+        row.pop("doubtful", None)
+    old["rows"] = [row for row in old["rows"] if row["row"] != "exponential-backoff"]
+    made = against(old, new)
+    assert made.added == ("exponential-backoff",)
+    assert [one.row for one in made.rows] == ["use-tail-drop.wired"]
+
+
+def test_equal_differences_under_three_seeds_are_no_change_that_is_known() -> None:
+    def content(values: list[float]) -> dict[str, Any]:
+        (row,) = export.to_json(evaluate.run("reno", quick=True, only=["full-backoff"]))["rows"]
+        row |= {"seeds": list(range(len(values))), "values": values}
+        return {"control": "reno", "rows": [row]}
+
+    assert against(content([1.0] * 3), content([2.0] * 3)).rows[0].change == "unknown"
+    assert against(content([1.0] * 6), content([2.0] * 6)).rows[0].change == "worse"
+
+
 def league_command(text: str) -> str:
     """Return the command that a league table says."""
     return text.partition("```console\n$ ")[2].partition("\n```")[0]
@@ -338,13 +512,14 @@ def test_stored_runs_are_used_if_this_engine_repeats_some(tmp_path: Path, monkey
     [
         (["cubik"], "did you mean cubic"),
         (["cubic", "--only", "harm"], "no such criterion or section"),
-        (["cubic", "--runs", "1"], "allowed: 2 or more"),
+        (["cubic", "--runs", "1"], "allowed: 3 or more"),
         (["cubic", "--seed", "-1"], "allowed: 0 to"),
         (["cubic", "--budget", "soon"], "is not a time"),
         (["cubic", "--against", "nowhere"], "holds no evaluation"),
         ([], "no control"),
         (["--all"], "--all takes -o DIR"),
         (["--league", "x.md"], "--league needs -o DIR"),
+        (["--all", "-o", "x", "--live"], "a control at a time"),
     ],
 )
 def test_bad_input_is_told(arguments: list[str], told: str) -> None:

@@ -32,7 +32,8 @@ EXAMPLE = (
     "Example: narrows evaluate bbr3 --quick -o results/bbr3\n\n"
     "Better and worse than another version: "
     "narrows evaluate bbr3:cc_params.profile=draft --quick --only 7.1 --against results/bbr3\n\n"
-    "One section, or one row: narrows evaluate prague --only 7.1 --quick"
+    "One section, or one row: narrows evaluate prague --only 7.1 --quick\n\n"
+    "On this machine's Linux instead of the simulator: narrows evaluate cubic --live --quick -o results/live"
 )
 
 _SECONDS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0}
@@ -49,6 +50,7 @@ class _Wish:
     jobs: int | None
     dask: str | None
     progress: bool
+    live: bool
 
 
 @guarded
@@ -65,6 +67,12 @@ def evaluate(
     force: Force = False,
     quick: Annotated[
         bool, typer.Option("--quick", metavar="", help="Leave out slow networks, and make at most 24 runs of each.")
+    ] = False,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live", metavar="", help="Make the runs on this machine's own TCP stack, in real time; needs root."
+        ),
     ] = False,
     only: Annotated[
         str | None,
@@ -121,7 +129,7 @@ def evaluate(
     for own_file in load or []:
         own.load(own_file)
     chosen = None if only is None else tuple(name.strip() for name in only.split(",") if name.strip())
-    wish = _Wish(quick, seed, runs, chosen, jobs, dask, not no_progress)
+    wish = _Wish(quick, seed, runs, chosen, jobs, dask, not no_progress, live)
     deadline = None if budget is None else time.monotonic() + _seconds(budget)
     if criteria:
         _criteria(json=json)
@@ -130,6 +138,9 @@ def evaluate(
         _league(league, output, quick=quick)
         return
     if every:
+        if live:
+            message = "--live with --all: live runs take real time; allowed: a control at a time"
+            raise InputError(message)
         _every(wish, control, output, deadline, force=force)
         return
     if control is None:
@@ -193,28 +204,32 @@ def _every(wish: _Wish, control: str | None, output: Path | None, deadline: floa
 
 
 def _made(wish: _Wish, control: str, held: Any, deadline: float | None) -> Evaluation:
-    from narrows.cli.runs_progress import RunsDisplay
+    from narrows.cli.evaluate_progress import EvaluationDisplay
     from narrows.studies.evaluate import execute, make
 
-    plan = make(control, quick=wish.quick, seed=wish.seed, most=wish.most, only=wish.only)
+    plan = make(control, quick=wish.quick, seed=wish.seed, most=wish.most, only=wish.only, live=wish.live)
     return execute(
         plan,
         held,
         jobs=wish.jobs,
         dask=wish.dask,
-        watch=lambda what: RunsDisplay(what, wanted=wish.progress),
+        watch=lambda what: EvaluationDisplay(what, wanted=wish.progress),
         budget_s=None if deadline is None else max(0.0, deadline - time.monotonic()),
     )
 
 
 def _league(file: Path, output: Path | None, *, quick: bool) -> None:
     from narrows.report import render
-    from narrows.studies.evaluate import league, saved, shipped
+    from narrows.studies.evaluate import export, league, saved, shipped
 
     if output is None:
         message = "--league needs -o DIR; allowed: the directory of `narrows evaluate --all -o DIR`"
         raise InputError(message)
     found = saved.below(output)
+    worlds = sorted({str(one.get("world", export.SIMULATED)) for one in found})
+    if len(worlds) > 1:
+        message = f"{output}: holds evaluations of {' and of '.join(worlds)}; allowed: all simulated, or of one kernel"
+        raise InputError(message)
     controls = [str(one["control"]) for one in found]
     fast = " --quick" if quick else ""
     whole = set(controls) >= set(shipped())

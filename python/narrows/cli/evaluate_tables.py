@@ -10,8 +10,9 @@ from rich.text import Text
 from narrows.base.format import number
 from narrows.cli.plain import NAME_WIDTH, new_table
 from narrows.studies.evaluate.criteria import SECTIONS
+from narrows.studies.evaluate.export import SIMULATED
 from narrows.studies.evaluate.measures import MEASURES
-from narrows.studies.evaluate.page import difference_of, lead, value_of
+from narrows.studies.evaluate.page import difference_of, lead, left_out, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +39,9 @@ def print_evaluation(content: Mapping[str, Any], seconds: float) -> None:
     """
     out = Console(highlight=False)
     kind = "quick evaluation" if content["quick"] else "evaluation"
-    out.print(Text.assemble((content["control"], "bold"), f"  {kind} by RFC 9743, seeds from {content['seed']}"))
+    world = "" if content["world"] == SIMULATED else f", {content['world']}"
+    told = f"  {kind} by RFC 9743, seeds from {content['seed']}{world}"
+    out.print(Text.assemble((content["control"], "bold"), told))
     table = new_table()
     table.add_column("criterion", overflow="fold", min_width=NAME_WIDTH)
     table.add_column("verdict", no_wrap=True)
@@ -58,6 +61,9 @@ def print_evaluation(content: Mapping[str, Any], seconds: float) -> None:
     for reason in reasons[:_REASONS]:
         rows = [row["row"] for row in content["rows"] if row["reason"] == reason]
         out.print(Text(f"{_some(rows)}: {reason}", style="dim"))
+    for row in content["rows"]:
+        if (left := left_out(row)) and not row["reason"]:
+            out.print(Text(f"{row['row']}: of {len(row['seeds'])} seeds {left}", style="dim"))
     if len(reasons) > _REASONS:
         out.print(Text(f"and {len(reasons) - _REASONS} more reasons, on the page and in --json", style="dim"))
     out.print()

@@ -85,21 +85,26 @@ class RunsDisplay:
             self._bar(state)
         elif state.left_s is not None and time.monotonic() - self._line >= _LINE_S:
             self._line = time.monotonic()
-            self._console.print(f"{_count(state)}, {clock(state.left_s)} left", soft_wrap=True)
+            self._console.print(f"{self._count(state)}, {clock(state.left_s)} left", soft_wrap=True)
 
     def _head(self, state: Progress) -> None:
         """Describe what is run."""
+
+    def _count(self, state: Progress) -> str:
+        """Describe how far it is, for the bar."""
+        failed = f", {state.failed:,} failed" if state.failed else ""
+        return f"{state.done:,} of {state.total:,} runs{failed}"
 
     def _bar(self, state: Progress) -> None:
         if self._live is None:
             if state.seconds < _PATIENCE_S:
                 return
             self._live = _live(self._console)
-            self._task = self._live.add_task(_count(state), total=1.0, left="")
+            self._task = self._live.add_task(self._count(state), total=1.0, left="")
             self._live.start()
         if self._task is not None:
             left = "estimating" if state.left_s is None else f"{clock(state.left_s)} left"
-            self._live.update(self._task, completed=state.fraction, description=_count(state), left=left)
+            self._live.update(self._task, completed=state.fraction, description=self._count(state), left=left)
 
 
 def told(estimate: Estimate) -> str:
@@ -118,11 +123,6 @@ def told(estimate: Estimate) -> str:
     by = f"by {estimate.probes:,} run{'' if estimate.probes == 1 else 's'}"
     low, high = clock(estimate.low), clock(estimate.high)
     return f"about {clock(estimate.seconds)}{'' if low == high else f' ({low} to {high})'}, {by}"
-
-
-def _count(state: Progress) -> str:
-    failed = f", {state.failed:,} failed" if state.failed else ""
-    return f"{state.done:,} of {state.total:,} runs{failed}"
 
 
 def _live(console: Console) -> RichProgress:

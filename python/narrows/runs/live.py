@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from narrows.runs.kept import Kept
 
-__all__ = ["Program", "check", "run"]
+__all__ = ["Program", "check", "make", "run"]
 
 _POLL_S = 0.1
 
@@ -207,6 +207,36 @@ def _one(
             raise _told(scenario, failure) from None
         raise failure
     return taken(scenario, seed, index, results[0], results[0].conditions())
+
+
+def make(scenario: Scenario, seed: int, gauge: _core.Progress) -> Run:
+    """Make one live run on the calling thread, for executors with threads of their own.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    seed : int
+    gauge : narrows._core.Progress
+        Reports progress, and can stop the run.
+
+    Returns
+    -------
+    Run
+        With its `conditions`.
+
+    Raises
+    ------
+    LiveError
+        If this machine cannot do it, or a step failed.
+    narrows._core.Stopped
+        If it was stopped through the gauge.
+    """
+    try:
+        made = _core.live(scenario.core, seed, 0, gauge, None, [])
+    except _core.LiveError as error:
+        gauge.check()
+        raise _told(scenario, error) from None
+    return taken(scenario, seed, 0, made, made.conditions())
 
 
 def shell(scenario: Scenario, host: str | None = None, *, traffic: bool = False) -> int:

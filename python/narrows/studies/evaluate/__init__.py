@@ -10,6 +10,7 @@ from narrows.studies.evaluate.criteria import Catalogue, Criterion, Network, Thr
 from narrows.studies.evaluate.decide import Decision
 from narrows.studies.evaluate.execute import EvaluationInterrupted, execute
 from narrows.studies.evaluate.plan import Arm, Plan, Row, make, shipped
+from narrows.studies.evaluate.progress import EvaluationProgress
 from narrows.studies.evaluate.record import Record
 from narrows.studies.evaluate.result import Evaluation, Judged
 
@@ -20,6 +21,7 @@ __all__ = [
     "Decision",
     "Evaluation",
     "EvaluationInterrupted",
+    "EvaluationProgress",
     "Judged",
     "Network",
     "Plan",

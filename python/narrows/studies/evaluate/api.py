@@ -22,6 +22,7 @@ def run(
     seed: int = 1,
     most: int | None = None,
     only: Iterable[str] | None = None,
+    live: bool = False,
     out: Target | None = None,
     jobs: int | None = None,
     dask: str | None = None,
@@ -32,7 +33,7 @@ def run(
 
     Parameters
     ----------
-    control, quick, seed, most, only
+    control, quick, seed, most, only, live
         As for `narrows.studies.evaluate.make`.
     out : path, optional
         Where records are stored as runs end; runs that are already there are not repeated.
@@ -49,8 +50,10 @@ def run(
         If an argument or the directory cannot be used.
     RunError
         If a record could not be stored. A control that fails in a run does not raise: its row is not met.
+    LiveError
+        If no row can be run live.
     EvaluationInterrupted
         On Ctrl-C.
     """
-    plan = make(control, quick=quick, seed=seed, most=most, only=only)
+    plan = make(control, quick=quick, seed=seed, most=most, only=only, live=live)
     return execute(plan, out, jobs=jobs, dask=dask, budget_s=budget_s, watch=watch)

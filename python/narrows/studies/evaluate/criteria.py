@@ -120,6 +120,8 @@ class Network:
         Whether flows under test have ECN.
     full : bool
         Whether ``--quick`` leaves it out.
+    no_live : str
+        Why its runs say nothing on a real machine; empty if they do.
     """
 
     name: str
@@ -137,6 +139,7 @@ class Network:
     queue: str
     ecn: bool
     full: bool
+    no_live: str
 
     @property
     def measured(self) -> str:
@@ -173,6 +176,8 @@ class Criterion:
     threshold : Threshold
     source : str
         Where the threshold comes from.
+    live : tuple of str
+        Those of its networks that ``--live --quick`` makes.
     """
 
     name: str
@@ -183,6 +188,7 @@ class Criterion:
     measure: str
     threshold: Threshold
     source: str
+    live: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +303,7 @@ def _network(name: str, table: dict[str, Any]) -> Network:
         queue=table.get("queue", "r1->r2"),
         ecn=table.get("ecn", False),
         full=table.get("full", False),
+        no_live=table.get("no_live", ""),
     )
 
 
@@ -311,4 +318,5 @@ def _criterion(table: dict[str, Any]) -> Criterion:
         measure=table["measure"],
         threshold=Threshold(side, **table[side]),
         source=table["source"],
+        live=tuple(table.get("live", ())),
     )

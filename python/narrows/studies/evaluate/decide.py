@@ -10,18 +10,26 @@ By Bonferroni's inequality all K intervals hold the true mean together with a pr
 is wrong with at most 5 %, however often the row was looked at, if the means are about normal. These are the repeated
 confidence intervals of Jennison and Turnbull (1984), with the error spent evenly over the looks. An interval that is
 computed again after each run, at 95 %, would be wrong far more often: it has one more chance with each run.
+
+Two rules keep an interval from saying more than its seeds do. Seeds without a value of the measure are left out and
+told; with fewer than `LEAST` values, or fewer than the part `ENOUGH` of the seeds, the row is undecided, since a
+missing value need not be a random one. Equal differences under all seeds give an interval without width, which is no
+certainty: the sign test decides then. If the mean were beyond the threshold, n differences on one side of it would have
+a probability of at most 2^(1 - n) for a symmetric distribution, so at least 1 + log2(K / 0.05) seeds are needed. Fewer
+are enough only where nothing is random: every run of an arm has the same digest, or the arm is that of CUBIC itself.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from narrows.stats import Estimate, mean_ci
 from narrows.studies.evaluate import measures
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from narrows.studies.evaluate.plan import Arm, Plan, Row
     from narrows.studies.evaluate.record import Record
@@ -30,6 +38,15 @@ Verdict = Literal["met", "not met", "undecided", "not applicable"]
 
 ERROR: Final = 0.05
 """Largest probability of a wrong verdict of a row."""
+
+LEAST: Final = 3
+"""Fewest seeds with a value that a verdict rests on."""
+
+ENOUGH: Final = 0.75
+"""Smallest part of the seeds that must have a value for a verdict."""
+
+_EQUAL: Final = 1e-9
+"""Standard deviation, over the size of the values, up to which differences are equal but for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +71,12 @@ class Decision:
         Digests of the runs, in the order of seeds.
     values : tuple of float or None
         The measure by seed.
+    without : int
+        Seeds that were left out because a run has no value of the measure.
+    doubtful : tuple of int
+        Seeds that were left out because a live run under them is doubtful.
+    doubts : tuple of str
+        Why, each once.
     """
 
     verdict: Verdict
@@ -65,6 +88,9 @@ class Decision:
     failing_seed: int | None
     digests: tuple[str, ...]
     values: tuple[float | None, ...] = ()
+    without: int = 0
+    doubtful: tuple[int, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 def decide(plan: Plan, row: Row, runs: int, records: Mapping[str, Record]) -> Decision:
@@ -90,34 +116,103 @@ def decide(plan: Plan, row: Row, runs: int, records: Mapping[str, Record]) -> De
     seeds = tuple(range(plan.seed, plan.seed + runs))
     found = [[records[arm.key(seed)] for seed in seeds] for arm in row.arms]
     digests = tuple(one.digest for arm in found for one in arm)
-    values = [_value(row, seed, records, row.test) for seed in seeds]
     broken = next((one.seed for one in found[0] if one.error is not None), None)
     if broken is not None:
         return failed(row, records, broken)
-    references = [None if row.cubic is None else _value(row, seed, records, row.cubic) for seed in seeds]
-    limits = [row.criterion.threshold.of(one) for one in references]
-    pairs = [
-        (seed, value, limit, value - limit)
-        for seed, value, limit in zip(seeds, values, limits, strict=True)
-        if value is not None and limit is not None
-    ]
+    doubtful = tuple(seed for seed, *of in zip(seeds, *found, strict=True) if any(one.doubts for one in of))
+    doubts = tuple(dict.fromkeys(doubt for arm in found for one in arm for doubt in one.doubts))
+    values = tuple(None if seed in doubtful else _value(row, seed, records, row.test) for seed in seeds)
+    pairs = list(_pairs(row, seeds, values, records))
+    counted = len(seeds) - len(doubtful)
+    made = Decision(
+        "undecided",
+        "",
+        seeds,
+        nothing,
+        nothing,
+        nothing,
+        None,
+        digests,
+        values,
+        without=counted - len(pairs),
+        doubtful=doubtful,
+        doubts=doubts,
+    )
+    if not counted:
+        return replace(made, reason=f"all {len(seeds)} runs are doubtful: {doubts[0]}")
     if not pairs:
-        verdict, reason = _valueless(values, row)
-        return Decision(verdict, reason, seeds, nothing, nothing, nothing, seeds[0], digests, tuple(values))
+        verdict, reason = _valueless(values, row, live=bool(plan.world))
+        return replace(made, verdict=verdict, reason=reason, failing_seed=seeds[0])
+    return replace(made, **_judged(plan, row, pairs, counted, certain=_certain(row, found)))
+
+
+_Pair = tuple[int, float, float, float]
+"""A seed, its value, its threshold, and the difference."""
+
+
+def _pairs(
+    row: Row, seeds: Sequence[int], values: Sequence[float | None], records: Mapping[str, Record]
+) -> Iterator[_Pair]:
+    for seed, value in zip(seeds, values, strict=True):
+        reference = None if row.cubic is None else _value(row, seed, records, row.cubic)
+        limit = row.criterion.threshold.of(reference)
+        if value is not None and limit is not None:
+            yield seed, value, limit, value - limit
+
+
+def _judged(plan: Plan, row: Row, pairs: Sequence[_Pair], counted: int, *, certain: bool) -> dict[str, Any]:
+    """The fields of a decision that rests on at least one pair."""
     least = row.criterion.threshold.side == "at_least"
     difference = mean_ci((pair[3] for pair in pairs), 1 - ERROR / len(plan.looks))
     worst = min(pairs, key=lambda pair: pair[3] if least else -pair[3])
-    return Decision(
-        _verdict(difference, least=least),
-        "",
-        seeds,
-        mean_ci(pair[1] for pair in pairs),
-        mean_ci(pair[2] for pair in pairs),
-        difference,
-        worst[0] if (worst[3] < 0) == least and worst[3] != 0 else None,
-        digests,
-        tuple(values),
-    )
+    reason = ""
+    if len(pairs) < max(LEAST, math.ceil(ENOUGH * counted)):
+        title = measures.MEASURES[row.criterion.measure].title
+        needed = max(LEAST, math.ceil(ENOUGH * counted))
+        reason = f"{len(pairs)} of {counted} seeds have a value of {title!r}; a verdict needs {needed}"
+    elif not certain and _flat(pairs) and len(pairs) < (needed := signs(len(plan.looks))):
+        reason = f"equal differences under {len(pairs)} seeds; a verdict needs {needed}"
+    return {
+        "verdict": "undecided" if reason else _verdict(difference, least=least),
+        "reason": reason,
+        "value": mean_ci(pair[1] for pair in pairs),
+        "threshold": mean_ci(pair[2] for pair in pairs),
+        "difference": difference,
+        "failing_seed": worst[0] if (worst[3] < 0) == least and worst[3] != 0 else None,
+    }
+
+
+def signs(looks: int) -> int:
+    """Return how many equal differences decide a row: the sign test at the error of one look.
+
+    Parameters
+    ----------
+    looks : int
+        Number of looks, K.
+
+    Returns
+    -------
+    int
+        The smallest n with 2^(1 - n) at most 0.05 / K.
+
+    Examples
+    --------
+    >>> signs(4), signs(5)
+    (8, 8)
+    """
+    return math.ceil(1 + math.log2(looks / ERROR))
+
+
+def _flat(pairs: Sequence[_Pair]) -> bool:
+    size = max(max(abs(value), abs(limit)) for _, value, limit, _ in pairs)
+    return max(pair[3] for pair in pairs) - min(pair[3] for pair in pairs) <= _EQUAL * size
+
+
+def _certain(row: Row, found: Sequence[Sequence[Record]]) -> bool:
+    """Whether equal differences are no chance: the reference is the arm itself, or no run depends on its seed."""
+    if row.cubic is not None and row.cubic.identity == row.test.identity:
+        return True
+    return all(len({one.digest for one in arm}) == 1 for arm in found)
 
 
 def failed(row: Row, records: Mapping[str, Record], seed: int) -> Decision:
@@ -155,18 +250,9 @@ def over_budget(decision: Decision, runs: int) -> Decision:
     -------
     Decision
     """
-    reason = f"the budget ended after {runs} seeds"
-    return Decision(
-        decision.verdict,
-        reason if decision.verdict == "undecided" else decision.reason,
-        decision.seeds,
-        decision.value,
-        decision.threshold,
-        decision.difference,
-        decision.failing_seed,
-        decision.digests,
-        decision.values,
-    )
+    if decision.verdict != "undecided":
+        return decision
+    return replace(decision, reason=f"the budget ended after {runs} seeds")
 
 
 def unmade(reason: str) -> Decision:
@@ -185,8 +271,6 @@ def unmade(reason: str) -> Decision:
 
 
 def _verdict(difference: Estimate, *, least: bool) -> Verdict:
-    if difference.n < 2:
-        return "undecided"
     if (difference.low >= 0) if least else (difference.high <= 0):
         return "met"
     if (difference.high < 0) if least else (difference.low > 0):
@@ -194,16 +278,18 @@ def _verdict(difference: Estimate, *, least: bool) -> Verdict:
     return "undecided"
 
 
-def _valueless(values: Sequence[float | None], row: Row) -> tuple[Verdict, str]:
+def _valueless(values: Sequence[float | None], row: Row, *, live: bool) -> tuple[Verdict, str]:
     title = measures.MEASURES[row.criterion.measure].title
     if any(value is not None for value in values):
         return "not applicable", f"CUBIC has no value of {title!r} in this network"
+    if live:
+        return "undecided", f"no live run has a value of {title!r}"
     return "not met", f"no run has a value of {title!r}: nothing was sent, or nothing arrived"
 
 
 def _value(row: Row, seed: int, records: Mapping[str, Record], arm: Arm) -> float | None:
     one = records[arm.key(seed)]
-    if one.error is not None:
+    if one.error is not None or one.doubts:
         return None
     if row.criterion.measure != measures.HARM or row.alone is None:
         return one.values.get(row.criterion.measure)

@@ -4,32 +4,44 @@ from __future__ import annotations
 
 import pickle
 import time
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from narrows import ownership
-from narrows.base.errors import RunError
-from narrows.execution.backend import choose
+from narrows.base.errors import InputError, LiveError, RunError
+from narrows.execution.backend import choose, processors
 from narrows.execution.forecast import Scale, in_order
 from narrows.execution.job import Job, Parcel
 from narrows.execution.work import Set, Work, WorkInterrupted
 from narrows.outcome import Batch
+from narrows.runs import live
 from narrows.runs import simulated as runs
 from narrows.store.journal import Journal
 from narrows.studies.evaluate import reference
 from narrows.studies.evaluate.decide import Decision, decide, failed, over_budget, unmade
 from narrows.studies.evaluate.measures import measured
+from narrows.studies.evaluate.plan import in_a_line
+from narrows.studies.evaluate.progress import OPEN, Clock
 from narrows.studies.evaluate.record import Record
 from narrows.studies.evaluate.result import Evaluation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from narrows import _core
-    from narrows.execution.work import Progress, Watch
+    from narrows.execution.work import Hook, Progress, Watch
+    from narrows.outcome import Run
     from narrows.ownership import Target
     from narrows.studies.evaluate.plan import Arm, Plan, Row
+
+
+LIVE_JOBS: Final = 2
+"""Live runs at a time for each processor; the conditions of a run tell when that is too many."""
+
+TRIES: Final = 3
+"""How often a live run is made until it can be trusted."""
 
 
 class EvaluationInterrupted(WorkInterrupted):
@@ -70,16 +82,34 @@ class ArmRun(Job[Record]):
         return (self.place,)
 
     @property
+    def weight(self) -> float:
+        """Expected cost: the duration of a live run, s; simulated ones cost about the same."""
+        return self.arm.scenario.duration_s if self.arm.world else 1.0
+
+    @property
     def turn(self) -> int:
         """Position of the seed, so that the records cover every row early if the evaluation is interrupted."""
         return self.seed - self.first
 
     def make(self, gauge: _core.Progress) -> Record:
         """Make the run and measure it; if the control raises, hangs or sets a bad window, the record has the error."""
+        if self.arm.world:
+            return self._live(gauge)
         try:
             made = runs.make(runs.Task(self.arm.scenario, self.seed), gauge)
         except RunError as error:
             return self.lost(str(error))
+        return self._record(made)
+
+    def _live(self, gauge: _core.Progress) -> Record:
+        """Make the run on this machine; if a step fails or the machine is too slow, the run is doubtful."""
+        try:
+            made = live.make(self.arm.scenario, self.seed, gauge)
+        except LiveError as error:
+            return replace(self.lost(""), error=None, doubts=(in_a_line(error),))
+        return replace(self._record(made), doubts=tuple(made.doubts))
+
+    def _record(self, made: Run) -> Record:
         values = measured(made, self.arm.network, self.arm.tested)
         return Record(key=self.key, network=self.arm.network.name, seed=self.seed, digest=made.digest, values=values)
 
@@ -116,11 +146,12 @@ def execute(
         Where records are stored as runs end, and where existing ones are found. By default they are kept in memory
         only.
     jobs : int, optional
-        Number of parallel runs; by default the number of processors. Verdicts do not depend on it.
+        Number of parallel runs; by default the number of processors, and twice as many for live runs, which wait most
+        of the time. Verdicts of simulated runs do not depend on it.
     dask : str, optional
         Address of the scheduler of a Dask cluster, whose workers execute the runs instead of this process.
     watch : callable, optional
-        Shows the progress of each look.
+        Shows the progress: its hook gets an `EvaluationProgress`.
     budget_s : float, optional
         Time after which no more runs are made, s; rows that are not decided by then stay undecided.
     stored : bool
@@ -139,11 +170,17 @@ def execute(
     EvaluationInterrupted
         On Ctrl-C.
     """
+    if plan.world:
+        if dask is not None:
+            message = "--live with --dask: live runs are made on this machine; allowed: without --dask"
+            raise InputError(message)
+        jobs = LIVE_JOBS * processors() if jobs is None else jobs
     with ExitStack() as stack:
         store = None if directory is None else stack.enter_context(Journal(directory, Record, ownership.EVALUATION))
-        work = _Looks(plan, store, directory, _Means(jobs, dask, watch))
-        work.deadline = None if budget_s is None else time.monotonic() + budget_s
-        work.stored = stored
+        shown = None if watch is None else stack.enter_context(watch(plan.control))
+        work = _Looks(plan, store, directory, _Means(jobs, dask, shown))
+        work.clock.deadline = None if budget_s is None else time.monotonic() + budget_s
+        work.stored = stored and not plan.world
         return work.run()
 
 
@@ -153,7 +190,7 @@ class _Means:
 
     jobs: int | None
     dask: str | None
-    watch: Watch | None
+    shown: Hook | None
 
 
 class _Looks:
@@ -166,10 +203,12 @@ class _Looks:
         self._means = means
         self._arms = {arm.identity: arm for row in plan.rows if not row.inapplicable for arm in row.arms}
         every = {arm.key(seed) for arm in self._arms.values() for seed in range(plan.seed, plan.seed + plan.looks[-1])}
-        self._records = {} if store is None else store.read(every)
+        kept = {} if store is None else store.read(every)
+        self._records = {key: one for key, one in kept.items() if not one.doubts}  # doubtful ones are made again
         self._stored = reference.Stored(plan)
+        self._decided = 0
         self.made = 0
-        self.deadline: float | None = None
+        self.clock = Clock(sum(not row.inapplicable for row in plan.rows))
         self.stored = True
 
     def run(self) -> Evaluation:
@@ -181,21 +220,41 @@ class _Looks:
             if not open_rows:
                 break
             over = False
-            if number == 0:
-                over = self._make([replace(row, cubic=None, alone=None) for row in open_rows], 1, "first seed")
+            if number == 0 and not self._plan.world:
+                first = [replace(row, cubic=None, alone=None) for row in open_rows]
+                over = self._make(first, 1, "first seed", self._later(open_rows, -1))
                 # A control that fails under one seed is not asked again: one that hangs would take its limit each time.
                 decisions |= {
                     row.name: failed(row, self._records, self._plan.seed) for row in open_rows if self._has_failed(row)
                 }
                 open_rows = [row for row in open_rows if row.name not in decisions]
+                self._decided = len(decisions)
                 note = self._take_stored(open_rows, look) if self.stored and not over else ""
             what = f"look {number + 1} of {len(self._plan.looks)}, {look} seeds"
-            over = over or self._make(open_rows, look, what)
+            over = over or self._make(open_rows, look, what, self._later(open_rows, number))
             for row in open_rows:
                 decisions[row.name] = self._judged(row, look, over=over)
+            self._decided = sum(not _is_open(decisions[row.name]) for row in self._plan.rows if not row.inapplicable)
             if over:
                 break
-        return Evaluation.of(self._plan, decisions, note, self.made)
+        return Evaluation.of(self._plan, decisions, note or self._doubted(), self.made)
+
+    def _doubted(self) -> str:
+        """Say how many live runs are left out, and why."""
+        doubtful = [one for one in self._records.values() if one.doubts]
+        if not doubtful:
+            return ""
+        why = Counter(doubt for one in doubtful for doubt in one.doubts).most_common(1)[0][0]
+        return f"{len(doubtful)} of {len(self._records)} live runs are doubtful and left out, most often because {why}"
+
+    def _later(self, rows: Sequence[Row], number: int) -> float:
+        """Expected work of the looks after one, if each leaves open the part `OPEN` of the rows."""
+        rest = 0.0
+        looks = (0, *self._plan.looks)
+        for place in range(number + 1, len(self._plan.looks)):
+            missing = self._missing(rows, looks[place + 1], looks[place])
+            rest += OPEN ** (place - max(number, 0)) * sum(job.weight for job in missing)
+        return rest
 
     def _has_failed(self, row: Row) -> bool:
         found = self._records.get(row.test.key(self._plan.seed))
@@ -221,33 +280,36 @@ class _Looks:
         missing = [(arm, seed) for arm, seed in probes if arm.key(seed) not in self._records]
         jobs = [ArmRun(arm, seed, 0, self._plan.seed) for arm, seed in missing]
         try:
-            self._execute(jobs, "stored runs of CUBIC repeated")
+            self._execute(jobs, "stored runs of CUBIC repeated", self._later(rows, -1))
         except _BudgetOver:
             return ""
         if not self._stored.confirmed([(arm, seed, self._records[arm.key(seed)]) for arm, seed in probes]):
             return self._stored.reason
         return ""
 
-    def _make(self, rows: list[Row], look: int, what: str) -> bool:
-        """Make the runs of a look; returns whether the budget ended."""
-        arms = {arm.identity: arm for row in rows if not row.inapplicable for arm in row.arms}
-        jobs = []
-        for place, arm in enumerate(arms.values()):
-            for seed in range(self._plan.seed, self._plan.seed + look):
-                key = arm.key(seed)
-                if key in self._records:
-                    continue
-                if (stored := self._stored.find(arm, seed)) is not None:
-                    self._records[key] = stored
-                    continue
-                jobs.append(ArmRun(arm, seed, place, self._plan.seed))
+    def _make(self, rows: list[Row], look: int, what: str, later: float) -> bool:
+        """Make the runs of a look, doubtful live ones again; returns whether the budget ended."""
         try:
-            self._execute(jobs, f"{self._plan.control}: {what}")
+            for again in range(TRIES):
+                jobs = list(self._missing(rows, look, 0, doubtful=again > 0))
+                self._execute(jobs, f"{what}, doubtful runs again" if again else what, later)
         except _BudgetOver:
             return True
         return False
 
-    def _execute(self, jobs: list[ArmRun], what: str) -> None:
+    def _missing(self, rows: Sequence[Row], look: int, begin: int, *, doubtful: bool = False) -> Iterator[ArmRun]:
+        """The runs of seeds from ``begin`` to a look that are not there; with ``doubtful`` those that are doubtful."""
+        arms = {arm.identity: arm for row in rows if not row.inapplicable for arm in row.arms}
+        for place, arm in enumerate(arms.values()):
+            for seed in range(self._plan.seed + begin, self._plan.seed + look):
+                key = arm.key(seed)
+                kept = self._records.get(key)
+                if kept is None and (stored := self._stored.find(arm, seed)) is not None:
+                    kept = self._records[key] = stored
+                if kept is None or (doubtful and kept.doubts):
+                    yield ArmRun(arm, seed, place, self._plan.seed)
+
+    def _execute(self, jobs: list[ArmRun], what: str, later: float) -> None:
         if not jobs:
             return
 
@@ -259,23 +321,25 @@ class _Looks:
 
         axes = [Scale(max(job.place for job in jobs) + 1)]
         backend = choose(self._means.jobs, self._means.dask)
-        work = Work(Set(missing=in_order(jobs), axes=axes, total=len(jobs), kept=0, commit=commit), backend)
-        with ExitStack() as stack:
-            stack.callback(backend.stop)
-            watch = self._means.watch
-            shown = None if watch is None else stack.enter_context(watch(what))
+        # A live run takes as long as its scenario lasts.
+        known = [(job.steps, job.weight) for job in jobs if job.arm.world]
+        what_is_run = Set(missing=in_order(jobs), axes=axes, total=len(jobs), kept=0, commit=commit, known=known)
+        work = Work(what_is_run, backend)
+        self.clock.begin(what, self._decided, sum(job.weight for job in jobs), later)
 
-            def tell(state: Progress) -> None:
-                if shown is not None:
-                    shown(state)
-                if self.deadline is not None and time.monotonic() > self.deadline:
-                    raise _BudgetOver
+        def tell(state: Progress) -> None:
+            if self._means.shown is not None:
+                self._means.shown(self.clock.tell(state))
+            if self.clock.deadline is not None and time.monotonic() > self.clock.deadline:
+                raise _BudgetOver
 
-            try:
-                work.run(tell)
-            except KeyboardInterrupt:
-                nothing = Batch(scenario=jobs[0].arm.scenario, seed=self._plan.seed, runs=())
-                raise EvaluationInterrupted(nothing, work.done, len(jobs), self._directory) from None
+        try:
+            work.run(tell)
+        except KeyboardInterrupt:
+            nothing = Batch(scenario=jobs[0].arm.scenario, seed=self._plan.seed, runs=())
+            raise EvaluationInterrupted(nothing, work.done, len(jobs), self._directory) from None
+        finally:
+            backend.stop()
 
 
 def _is_open(decision: Decision | None) -> bool:

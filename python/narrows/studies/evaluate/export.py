@@ -22,6 +22,9 @@ FORMAT: Final = 1
 SUMMARY: Final = "evaluate.json"
 KIND: Final = "evaluation"
 
+SIMULATED: Final = "simulated"
+"""The world of simulated runs; that of live ones names the kernel."""
+
 
 def to_json(made: Evaluation) -> dict[str, Any]:
     """Return the object that ``narrows evaluate --json`` prints: no NaN, no infinity.
@@ -39,6 +42,7 @@ def to_json(made: Evaluation) -> dict[str, Any]:
         "format": FORMAT,
         "kind": KIND,
         "control": made.plan.control,
+        "world": made.plan.world or SIMULATED,
         "quick": made.plan.quick,
         "seed": made.plan.seed,
         "looks": list(made.plan.looks),
@@ -81,7 +85,7 @@ def dumps(made: Evaluation) -> str:
     return json.dumps(to_json(made), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def command(control: str, *, quick: bool, seed: int, most: int, only: str | None = None) -> str:
+def command(control: str, *, quick: bool, seed: int, most: int, only: str | None = None, live: bool = False) -> str:
     """Return the command that repeats an evaluation, or a row of it.
 
     Parameters
@@ -91,12 +95,14 @@ def command(control: str, *, quick: bool, seed: int, most: int, only: str | None
     seed, most : int
     only : str, optional
         Name of the row.
+    live : bool
+        Whether its runs are live.
 
     Returns
     -------
     str
     """
-    parts = ["narrows", "evaluate", control, *(["--quick"] if quick else ())]
+    parts = ["narrows", "evaluate", control, *(["--live"] if live else ()), *(["--quick"] if quick else ())]
     parts += [] if only is None else ["--only", only]
     return shlex.join([*parts, "--seed", str(seed), "--runs", str(most)])
 
@@ -131,6 +137,8 @@ def csv(made: Evaluation) -> str:
                 "difference_low": decision.difference.low * measure.factor,
                 "difference_high": decision.difference.high * measure.factor,
                 "seeds": len(decision.seeds),
+                "without_value": decision.without,
+                "doubtful": len(decision.doubtful),
                 "failing_seed": decision.failing_seed,
             }
         )
@@ -164,12 +172,16 @@ def _row(made: Evaluation, one: Judged) -> dict[str, Any]:
         "seeds": list(decision.seeds),
         "values": list(decision.values),
         "failing_seed": decision.failing_seed,
+        "without_value": decision.without,
+        "doubtful": list(decision.doubtful),
+        "doubts": list(decision.doubts),
         "command": command(
             made.plan.control,
             quick=made.plan.quick,
             seed=made.plan.seed,
             most=made.plan.looks[-1],
             only=one.row.name,
+            live=bool(made.plan.world),
         ),
     }
 

@@ -6,6 +6,7 @@ Rates are those of IP packets that arrived, except goodput.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from narrows.studies.contest.measure import grown, rtt_ms
 from narrows.studies.contest.window import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     Columns = Mapping[str, NDArray[np.float64]]
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Version of the measures. It grows when one changes its meaning, which invalidates older records."""
 
 STARVED: Final = 0.1
@@ -159,6 +160,60 @@ def _quiet(seen: Seen) -> float | None:
     return sent / ((quiet[1] - quiet[0]) / (rtt / 1e3))
 
 
+def _growth(seen: Seen) -> float | None:
+    """Mean factor by which the time between transmissions grows while nothing arrives; see `growth`."""
+    quiet, rtt = seen.network.quiet_s, seen.network.rtt_ms
+    if quiet is None or rtt is None or not seen.tested:
+        return None
+    import numpy as np
+
+    found = []
+    for own in seen.tested.values():
+        sent = np.flatnonzero(np.diff(own["sent_packets"]) > 0) + 1
+        times = own["time_s"][sent]
+        found.append(growth(times[(times >= quiet[0]) & (times <= quiet[1])].tolist(), quiet, rtt / 1e3))
+    return min(found)
+
+
+def growth(times_s: Sequence[float], quiet_s: tuple[float, float], rtt_s: float) -> float:
+    """Return the mean factor by which the intervals between transmissions grow.
+
+    Packets less than a round-trip time after the first one of a transmission belong to it. The interval from the last
+    packet to the end of the window counts if it is longer than the one before: it would have been longer still.
+
+    Parameters
+    ----------
+    times_s : sequence of float
+        When packets were sent, in order, s.
+    quiet_s : tuple of float
+        Begin and end of the window in which nothing arrives, s.
+    rtt_s : float
+        Round-trip time, s.
+
+    Returns
+    -------
+    float
+        The geometric mean, at most 1000; 2 for a doubled timer, 1 for a constant rate. A sender of fewer than two
+        transmissions pauses, and its intervals are compared with the round-trip time.
+
+    Examples
+    --------
+    >>> growth([1.0, 2.0, 4.0, 8.0], (0.0, 16.0), 0.04), growth([1.0, 2.0, 3.0, 4.0], (0.0, 5.0), 0.04)
+    (2.0, 1.0)
+    """
+    begins: list[float] = []
+    for time in times_s:
+        if not begins or time - begins[-1] >= rtt_s:
+            begins.append(time)
+    gaps = [later - earlier for earlier, later in itertools.pairwise(begins)]
+    rest = quiet_s[1] - (times_s[-1] if times_s else quiet_s[0])
+    if not gaps or rest > gaps[-1]:
+        gaps.append(rest)
+    if len(gaps) < 2:
+        return min(_MOST, gaps[0] / rtt_s)
+    return float(min(_MOST, (gaps[-1] / gaps[0]) ** (1 / (len(gaps) - 1))))
+
+
 def _equation(seen: Seen) -> float | None:
     """Sending rate over the simplified equation s / (R sqrt(2 p / 3)) of RFC 8083, section 4.3."""
     loss, rtt = seen.network.loss, _mean_rtt(seen.tested, seen.window, 0)
@@ -251,6 +306,7 @@ MEASURES: Final = {
     "converge_s": Measure("time to equal shares", "s", 1, 2, _converge),
     "recover_s": Measure("time to 80 % of the link", "s", 1, 2, _recover),
     "quiet_packets": Measure("packets per round-trip time", "", 1, 3, _quiet),
+    "growth": Measure("growth of the time between packets", "", 1, 2, _growth),
     "equation": Measure("sending rate over TCP's equation", "", 1, 2, _equation),
     "after_rtt_ms": Measure("mean round-trip time in 3 s", "ms", 1, 1, _after_rtt),
     VICTIM: Measure("rate of the others", "Mb/s", 1, 2, _victim_mbps),
@@ -302,7 +358,7 @@ def _finite(value: float | None) -> float | None:
 
 
 def _columns(run: Run) -> dict[str, Columns]:
-    """Columns of the samples of flows, by flow; NaN means "no value"."""
+    """Columns of the samples of flows that have any, by flow; NaN means "no value"."""
     import numpy as np
 
     table = run.samples.table("flow").unify_dictionaries().combine_chunks()
@@ -314,4 +370,5 @@ def _columns(run: Run) -> dict[str, Columns]:
     return {
         name: {column: array[index == i] for column, array in values.items()}
         for i, name in enumerate(rows.dictionary.to_pylist())
+        if (index == i).any()  # a silent flow of a live run has none
     }

@@ -12,8 +12,9 @@ from narrows.base.format import number
 from narrows.report import render
 from narrows.studies.evaluate import export, figures
 from narrows.studies.evaluate.criteria import SECTIONS, catalogue, order
-from narrows.studies.evaluate.decide import ERROR
+from narrows.studies.evaluate.decide import ERROR, LEAST, signs
 from narrows.studies.evaluate.measures import MEASURES
+from narrows.studies.evaluate.plan import NOT_LIVE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,25 +81,36 @@ def page(made: Evaluation, svg: bytes | None = None) -> str:
         with tempfile.TemporaryDirectory() as folder:
             svg = figures.write(content["rows"], Path(folder))[1].read_bytes()
     files = {one.row.name: one.row.test.label for one in made.judged}
+    verb = "live" if made.plan.world else "run"
     return render.page(
         "evaluate.html.j2",
         title=f"{made.plan.control} evaluated by RFC 9743 – Narrows",
         version=_core.version(),
         control=made.plan.control,
         quick=made.plan.quick,
+        world=made.plan.world,
         lead=lead(content),
         counts=made.counts,
         note=made.note,
         figure=base64.b64encode(svg).decode(),
-        failed=[_shown(row, files) for row in content["rows"] if row["verdict"] == "not met"],
-        sections=_sections(content["rows"], files),
+        failed=[_shown(row, files, verb) for row in content["rows"] if row["verdict"] == "not met"],
+        sections=_sections(content["rows"], files, verb),
         classes=[_class(row) for row in content["classes"]],
         missing=sorted(catalogue().not_evaluated, key=lambda one: order(one.section)),
         titles=SECTIONS,
         looks=made.plan.looks,
         confidence=f"{100 * (1 - ERROR / len(made.plan.looks)):.2f}",
-        command=export.command(made.plan.control, quick=made.plan.quick, seed=made.plan.seed, most=made.plan.looks[-1]),
+        command=export.command(
+            made.plan.control,
+            quick=made.plan.quick,
+            seed=made.plan.seed,
+            most=made.plan.looks[-1],
+            live=bool(made.plan.world),
+        ),
+        equal=signs(len(made.plan.looks)),
+        least=LEAST,
         identity=[
+            ("World", content["world"]),
             ("Runs", f"{made.runs:,} that the verdicts rest on"),
             ("Seeds", f"from {made.plan.seed}, at most {made.plan.looks[-1]} for a row"),
             ("Digest", made.digest),
@@ -119,17 +131,43 @@ def lead(content: Mapping[str, Any]) -> list[str]:
     -------
     list of str
     """
-    counts = content["verdicts"]
+    counts, where = content["verdicts"], content.get("world", export.SIMULATED)
     judged = sum(counts.values()) - counts["not applicable"]
-    said = [f"{content['control']} meets {counts['met']} of {judged} criteria that apply to it."]
+    live = "" if where == export.SIMULATED else f" ({where})"
+    said = [f"{content['control']}{live} meets {counts['met']} of {judged} criteria that apply to it."]
     failed = [row for row in content["rows"] if row["verdict"] == "not met"]
     sections = sorted({row["section"] for row in failed}, key=order)
     if failed:
         word = "section" if len(sections) == 1 else "sections"
         said.append(f"It does not meet {len(failed)}, of {word} {', '.join(sections)}.")
     if counts["undecided"]:
-        said.append(f"{counts['undecided']} are undecided: the interval holds the threshold after the last run.")
+        said.append(f"{counts['undecided']} are undecided: the runs so far do not decide them.")
+    if refused := sum(row["reason"].startswith(NOT_LIVE) for row in content["rows"]):
+        said.append(f"{refused} are not evaluated live; each says why.")
     return said
+
+
+def left_out(row: Mapping[str, Any]) -> str:
+    """Say how many seeds of a row are left out.
+
+    Parameters
+    ----------
+    row : mapping
+        A row of the JSON, also of an earlier version.
+
+    Returns
+    -------
+    str
+        Empty if none are.
+
+    Examples
+    --------
+    >>> left_out({"without_value": 2, "doubtful": [5]})
+    '2 without a value, 1 doubtful'
+    """
+    without, doubtful = row.get("without_value", 0), len(row.get("doubtful", ()))
+    counted = ((without, "without a value"), (doubtful, "doubtful"))
+    return ", ".join(f"{count} {what}" for count, what in counted if count)
 
 
 def value_of(row: Mapping[str, Any], key: str) -> str:
@@ -175,18 +213,18 @@ def _number(value: float | None) -> str:
     return ("−" + number(-value)) if value is not None and value < 0 else number(value)
 
 
-def _sections(rows: Sequence[Mapping[str, Any]], files: Mapping[str, str]) -> list[dict[str, Any]]:
+def _sections(rows: Sequence[Mapping[str, Any]], files: Mapping[str, str], verb: str) -> list[dict[str, Any]]:
     return [
         {
             "section": section,
             "title": SECTIONS[section],
-            "rows": [_shown(row, files) for row in rows if row["section"] == section],
+            "rows": [_shown(row, files, verb) for row in rows if row["section"] == section],
         }
         for section in sorted({row["section"] for row in rows}, key=order)
     ]
 
 
-def _shown(row: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
+def _shown(row: Mapping[str, Any], files: Mapping[str, str], verb: str) -> dict[str, Any]:
     seeds = row["seeds"]
     return {
         **row,
@@ -197,9 +235,10 @@ def _shown(row: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
         "sign": "at most" if row["side"] == "at_most" else "at least",
         "interval": difference_of(row),
         "span": f"{seeds[0]} to {seeds[-1]}" if seeds else "–",
+        "left": left_out(row),
         "run": None
         if row["failing_seed"] is None
-        else f"narrows run {SCENARIOS}/{files[row['row']]}.toml --seed {row['failing_seed']}",
+        else f"narrows {verb} {SCENARIOS}/{files[row['row']]}.toml --seed {row['failing_seed']}",
     }
 
 

@@ -5,23 +5,26 @@ from __future__ import annotations
 import difflib
 import functools
 import hashlib
+import platform
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows.base import bundled
 from narrows.base.engine import engine
-from narrows.base.errors import InputError
+from narrows.base.errors import InputError, LiveError
 from narrows.model import own
 from narrows.model.catalogue import engine_catalogue
 from narrows.model.scenario import Override, Scenario
+from narrows.runs import live as runs
 from narrows.studies.contest.contestant import Contestant
 from narrows.studies.evaluate import measures
 from narrows.studies.evaluate.criteria import UNDER_TEST, base, catalogue
+from narrows.studies.evaluate.decide import LEAST
 from narrows.studies.sweep.address import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from narrows.studies.evaluate.criteria import Criterion, Network
 
@@ -31,6 +34,13 @@ REFERENCE: Final = "cubic"
 QUICK_LOOKS: Final = (3, 6, 12, 24)
 LOOKS: Final = (3, 6, 12, 24, 48)
 """Numbers of seeds at which a criterion is judged; see `narrows.studies.evaluate.decide`."""
+
+LIVE_QUICK_LOOKS: Final = (3, 7)
+LIVE_LOOKS: Final = (3, 8, 16)
+"""Numbers of seeds of live evaluations, which take the time of their scenarios; the last ones allow for a sign test."""
+
+NOT_LIVE: Final = "not evaluated live"
+"""Begin of the reason of a row that cannot be run live."""
 
 _ANSWERS: Final = ("reduces",)
 """Beginnings of the responses of controls that answer an ECN echo."""
@@ -50,6 +60,8 @@ class Arm:
         SHA-256 over the scenario with all defaults, own controls, and how it is measured.
     label : str
         Network and given controls, for the name of a file.
+    world : str
+        Empty for simulated runs; else the kernel that makes live ones, in words.
     """
 
     network: Network
@@ -57,6 +69,7 @@ class Arm:
     tested: tuple[str, ...]
     identity: str
     label: str
+    world: str = ""
 
     def key(self, seed: int) -> str:
         """Content address of a run's record: what is run, by which engine, and how it is measured.
@@ -71,7 +84,7 @@ class Arm:
             SHA-256, hexadecimal.
         """
         made = engine()
-        return _hash(self.identity, str(seed), made.release, made.build)
+        return _hash(self.identity, str(seed), made.release, made.build, *([self.world] if self.world else ()))
 
     def portable(self, seed: int, behaviour: str) -> str:
         """Content address that is the same for all builds of a version; see `narrows.studies.evaluate.reference`.
@@ -138,6 +151,8 @@ class Plan:
     looks : tuple of int
         Numbers of seeds at which rows are judged.
     rows : tuple of Row
+    world : str
+        Empty for simulated runs; else what makes live ones: ``live, kernel X``.
     """
 
     control: str
@@ -145,6 +160,7 @@ class Plan:
     seed: int
     looks: tuple[int, ...]
     rows: tuple[Row, ...]
+    world: str = ""
 
 
 def make(
@@ -154,6 +170,7 @@ def make(
     seed: int = 1,
     most: int | None = None,
     only: Iterable[str] | None = None,
+    live: bool = False,
 ) -> Plan:
     """Plan an evaluation.
 
@@ -166,9 +183,12 @@ def make(
     seed : int
         First seed.
     most : int, optional
-        Most seeds of a row, 2 or more; by default 24 with ``quick``, else 48.
+        Most seeds of a row, 3 or more; by default 24 with ``quick``, else 48.
     only : iterable of str, optional
         Rows, criteria or sections to evaluate; by default all.
+    live : bool
+        Make the runs on this machine's own TCP stack. Rows that cannot be run there are not judged and say why; with
+        ``quick``, only the rows that the catalogue chooses for it are made.
 
     Returns
     -------
@@ -180,12 +200,20 @@ def make(
         If an argument is out of range, or the control or a row is unknown.
     ScenarioError
         If a scenario refuses the control's settings.
+    LiveError
+        If no row can be run live, with the reason of the first.
     """
     under_test = Contestant.parse(control)
-    looks: tuple[int, ...] = QUICK_LOOKS if quick else LOOKS
+    if live and is_own(control):
+        message = (
+            f"--live with {control}: it is written in Python, and a kernel cannot run it; allowed: a congestion "
+            "control of Linux or of Narrows' eBPF programs, or a simulated evaluation"
+        )
+        raise InputError(message)
+    looks: tuple[int, ...] = (LIVE_QUICK_LOOKS if quick else LIVE_LOOKS) if live else QUICK_LOOKS if quick else LOOKS
     if most is not None:
-        if most < 2:
-            message = f"runs is {most}; allowed: 2 or more, since an interval needs two"
+        if most < LEAST:
+            message = f"runs is {most}; allowed: {LEAST} or more, the seeds that a verdict needs at least"
             raise InputError(message)
         looks = (*(look for look in looks if look < most), most)
     if not 0 <= seed <= 2**63 - 1 - looks[-1]:
@@ -201,8 +229,54 @@ def make(
     ]
     if only is not None:
         named = _chosen(named, list(only))
+    elif live and quick:
+        named = [row for row in named if row[2].name in row[1].live]
     rows = tuple(_row(name, one, network, under_test) for name, one, network in named)
-    return Plan(under_test.label, quick, seed, looks, rows)
+    if not live:
+        return Plan(under_test.label, quick, seed, looks, rows)
+    return Plan(under_test.label, quick, seed, looks, _live_rows(rows), f"live, kernel {platform.release()}")
+
+
+def _live_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows with live arms; those that cannot be run live are not applicable."""
+    world = f"live on {platform.release()} {platform.machine()}"
+    refused: dict[str, LiveError | None] = {}
+    made = []
+    for row in rows:
+        why = row.inapplicable or (f"{NOT_LIVE}: {row.network.no_live}" if row.network.no_live else "")
+        for arm in () if why else row.arms:
+            if arm.identity not in refused:
+                refused[arm.identity] = _refusal(arm)
+            if not why and (error := refused[arm.identity]) is not None:
+                why = f"{NOT_LIVE}: {in_a_line(error).partition('; allowed:')[0]}"
+        arms = [None if arm is None else replace(arm, world=world) for arm in (row.cubic, row.alone)]
+        made.append(replace(row, test=replace(row.test, world=world), cubic=arms[0], alone=arms[1], inapplicable=why))
+    errors = [error for error in refused.values() if error is not None]
+    if errors and all(row.inapplicable for row in made):
+        raise errors[0]
+    return tuple(made)
+
+
+def _refusal(arm: Arm) -> LiveError | None:
+    try:
+        runs.check(arm.scenario)
+    except LiveError as error:
+        return error
+    return None
+
+
+def in_a_line(error: Exception) -> str:
+    """Return the text of an error without line breaks.
+
+    Parameters
+    ----------
+    error : Exception
+
+    Returns
+    -------
+    str
+    """
+    return "; ".join(line.strip() for line in str(error).splitlines())
 
 
 def shipped() -> tuple[str, ...]:

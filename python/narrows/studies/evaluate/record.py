@@ -26,6 +26,8 @@ class Record:
         Value by name of the measure; ``None`` for "no value".
     error : str or None
         Why the run failed.
+    doubts : tuple of str
+        Why a live run is not to be trusted; empty if it is, and for a simulated run.
     """
 
     key: str
@@ -34,6 +36,7 @@ class Record:
     digest: str
     values: dict[str, float | None]
     error: str | None = None
+    doubts: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as plain values.
@@ -42,7 +45,7 @@ class Record:
         -------
         dict
         """
-        return asdict(self)
+        return {key: value for key, value in asdict(self).items() if key != "doubts" or value}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Record:
@@ -64,4 +67,4 @@ class Record:
         if not isinstance(row["values"], dict) or not isinstance(row["seed"], int):
             message = "values or seed are not those of a record"
             raise TypeError(message)
-        return cls(**row)
+        return cls(**{**row, "doubts": tuple(row.get("doubts", ()))})
