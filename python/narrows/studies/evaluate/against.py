@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from narrows.stats import Estimate, adjusted_p, mean_ci, paired_difference
+from narrows.studies.evaluate.export import SIMULATED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +57,7 @@ class Against:
     Attributes
     ----------
     old, new : str
-        The controls.
+        The controls, and the kernel of live runs.
     rows : tuple of Changed
         Rows that both have, in the order of the new one.
     added, removed : tuple of str
@@ -155,12 +156,18 @@ def against(old: Mapping[str, Any], new: Mapping[str, Any]) -> Against:
             )
         )
     return Against(
-        old["control"],
-        new["control"],
+        _name(old),
+        _name(new),
         tuple(rows),
         tuple(name for name in after if name not in before),
         tuple(name for name in before if name not in after),
     )
+
+
+def _name(content: Mapping[str, Any]) -> str:
+    """The control, and the world of its runs if it is not the simulator; earlier versions had no other."""
+    world = content.get("world", SIMULATED)
+    return str(content["control"]) + ("" if world == SIMULATED else f" ({world})")
 
 
 def _p_value(found: PairedDifference) -> float:
