@@ -15,27 +15,38 @@ GROUPS: Final = (("5.1", "alone"), ("5.2", "mixed"), ("6", "general use"), ("7",
 CAVEATS: Final = (
     (
         ("swift",),
-        "is a control of data centres: its target delay is tens of microseconds, and every other path here takes a "
-        "thousand times longer, so that it sends as little as it may. Its place says that these are not its networks",
+        "made for data centres. Its target delay is tens of microseconds, and the round-trip times of all "
+        "other paths here are above it by a factor of a thousand, so it sends as little as it may. Its place "
+        "says that these are not its networks",
     ),
     (
         ("dctcp",),
-        "is a control of data centres: it needs switches that mark at a low threshold, and RFC 8257 does not allow it "
-        "on the public Internet without further measures. Where a queue drops it is Reno; where one queue marks for "
-        "all as RFC 3168 has it, its small answer to a mark is the harm in the table",
+        "made for data centres. It needs switches that mark at a low threshold, and RFC 8257 does not allow "
+        "it on the public Internet without further measures. Where a queue drops it is Reno; where one queue "
+        "marks for all as RFC 3168 has it, its small answer to a mark is the harm in the table",
     ),
     (
         ("prague",),
-        "is made for L4S (RFC 9330), and of these queues DualPI2 alone is one. In a single queue that marks as RFC "
-        "3168 has it, it harms CUBIC, as RFC 9331, section 4.3, foresees: a deployment has to detect such queues",
+        "made for L4S (RFC 9330). Of the queues here DualPI2 alone is one for it. In a single queue that "
+        "marks as RFC 3168 has it, it harms CUBIC, as RFC 9331, section 4.3, foresees: a deployment has to "
+        "detect such queues",
     ),
     (
         ("ledbat", "ledbat_pp", "lp"),
-        "made for background transfers, give way to other flows on purpose: a low rate is what they are for",
+        "made for background transfers. They give way to other flows on purpose: a low rate is what they are for",
     ),
-    (("c2tcp", "copa", "vivace"), "trade rate for delay: read goodput and delay together"),
-    (("tahoe", "newreno", "sack", "fack"), "differ from Reno in loss recovery, and not in congestion control"),
-    (("none",), "has no congestion control, and shows what the criteria find then"),
+    (
+        ("c2tcp", "copa", "vivace"),
+        "made to trade rate for delay. Read goodput and delay together",
+    ),
+    (
+        ("tahoe", "newreno", "sack", "fack"),
+        "other loss recovery with the windows of Reno",
+    ),
+    (
+        ("none",),
+        "no congestion control. It shows what the criteria find then",
+    ),
 )
 """Controls that were made for other networks or questions, and what that means for their rows."""
 
@@ -91,17 +102,13 @@ def _caveats(evaluations: Sequence[Mapping[str, Any]]) -> str:
     """The caveats of the controls that are in the table."""
     there = {str(one["control"]) for one in evaluations}
     lines = [
-        f"- {_listed([f'`{name}`' for name in names if name in there])} {text}.\n"
+        f"- {', '.join(f'`{name}`' for name in names if name in there)}: {text}.\n"
         for names, text in CAVEATS
         if there & set(names)
     ]
     if not lines:
         return ""
     return "Some controls here were made for other networks or another question:\n\n" + "".join(lines)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _share(rows: Sequence[Mapping[str, Any]]) -> float:
