@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from narrows.studies.evaluate.plan import Arm, Plan, Row
 
 
-LIVE_JOBS: Final = 2
+LIVE_JOBS: Final = 3
 """Live runs at a time for each processor; the conditions of a run tell when that is too many."""
 
 TRIES: Final = 3
@@ -146,8 +146,8 @@ def execute(
         Where records are stored as runs end, and where existing ones are found. By default they are kept in memory
         only.
     jobs : int, optional
-        Number of parallel runs; by default the number of processors, and twice as many for live runs, which wait most
-        of the time. Verdicts of simulated runs do not depend on it.
+        Number of parallel runs; by default the number of processors, and three times as many for live runs, which wait
+        most of the time. Verdicts of simulated runs do not depend on it.
     dask : str, optional
         Address of the scheduler of a Dask cluster, whose workers execute the runs instead of this process.
     watch : callable, optional
