@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import sys
 import time
 import tomllib
 from contextlib import contextmanager
@@ -290,7 +291,8 @@ def test_the_delay_of_a_standing_queue_is_that_of_g114_in_one_way() -> None:
     assert "one way in all" in one.source
 
 
-def test_the_progress_is_that_of_the_whole_evaluation() -> None:
+def test_the_progress_is_that_of_the_whole_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["narrows.studies.evaluate.execute"], "COUNT_S", 0)
     seen: list[EvaluationProgress] = []
 
     @contextmanager
@@ -304,6 +306,7 @@ def test_the_progress_is_that_of_the_whole_evaluation() -> None:
     assert seen[0].decided == 0
     assert seen[0].look == "first seed"
     assert [one.decided for one in seen] == sorted(one.decided for one in seen)
+    assert max(one.decided for one in seen if one.look.startswith("look 1")) > 0, "rows count as soon as decided"
     fractions = [one.fraction for one in seen]
     assert fractions == sorted(fractions)
     lefts = [one.left_s for one in seen if one.left_s is not None]
@@ -465,10 +468,16 @@ def test_stored_baselines_of_an_earlier_catalogue_can_be_compared() -> None:
     for row in old["rows"]:
         row.pop("without_value", None)
         row.pop("doubtful", None)
+        row.pop("definition", None)
     old["rows"] = [row for row in old["rows"] if row["row"] != "exponential-backoff"]
     made = against(old, new)
     assert made.added == ("exponential-backoff",)
     assert [one.row for one in made.rows] == ["use-tail-drop.wired"]
+    # A row whose network or measure was defined otherwise is not compared.
+    for row in old["rows"]:
+        row["definition"] = "another"
+    assert {one.change for one in against(old, new).rows} == {"unknown"}
+    assert {one.change for one in against(new, new).rows} == {"same"}
 
 
 def test_equal_differences_under_three_seeds_are_no_change_that_is_known() -> None:

@@ -36,7 +36,7 @@ class Changed:
         New less old over the seeds that both have, with its 95 % interval.
     change : str
         ``better``, ``worse``, ``same``, or ``unknown`` where fewer than two seeds are common and differ, or a
-        difference is equal under too few of them.
+        difference is equal under too few of them, or the catalogue defines the row's network or measure otherwise now.
     """
 
     row: str
@@ -176,6 +176,9 @@ def _p_value(found: PairedDifference) -> float:
 
 
 def _common(was: Mapping[str, Any], is_: Mapping[str, Any]) -> list[tuple[float, float]]:
+    # Evaluations by earlier versions have no definitions.
+    if was.get("definition", is_.get("definition")) != is_.get("definition", was.get("definition")):
+        return []
     olds = dict(zip(was["seeds"], was["values"], strict=True))
     news = dict(zip(is_["seeds"], is_["values"], strict=True))
     return [

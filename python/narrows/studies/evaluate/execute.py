@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 LIVE_JOBS: Final = 3
 """Live runs at a time for each processor; the conditions of a run tell when that is too many."""
 
+COUNT_S: Final = 5.0
+"""Interval between counts of decided rows within a look, s."""
+
 TRIES: Final = 3
 """How often a live run is made until it can be trusted."""
 
@@ -207,6 +210,9 @@ class _Looks:
         self._records = {key: one for key, one in kept.items() if not one.doubts}  # doubtful ones are made again
         self._stored = reference.Stored(plan)
         self._decided = 0
+        self._open: list[Row] = []
+        self._look = 0
+        self._counted_at = time.monotonic()
         self.made = 0
         self.clock = Clock(sum(not row.inapplicable for row in plan.rows))
         self.stored = True
@@ -238,6 +244,15 @@ class _Looks:
             if over:
                 break
         return Evaluation.of(self._plan, decisions, note or self._doubted(), self.made)
+
+    def _count(self) -> None:
+        """Count rows whose runs of this look are all there and decide them; every `COUNT_S` seconds."""
+        if time.monotonic() - self._counted_at < COUNT_S or self._look not in self._plan.looks:
+            return
+        self._counted_at = time.monotonic()
+        ready = [row for row in self._open if not row.inapplicable and not any(self._missing([row], self._look, 0))]
+        new = sum(not _is_open(decide(self._plan, row, self._look, self._records)) for row in ready)
+        self.clock.decided = max(self.clock.decided, self._decided + new)
 
     def _doubted(self) -> str:
         """Say how many live runs are left out, and why."""
@@ -289,6 +304,7 @@ class _Looks:
 
     def _make(self, rows: list[Row], look: int, what: str, later: float) -> bool:
         """Make the runs of a look, doubtful live ones again; returns whether the budget ended."""
+        self._open, self._look = rows, look
         try:
             for again in range(TRIES):
                 jobs = list(self._missing(rows, look, 0, doubtful=again > 0))
@@ -329,6 +345,7 @@ class _Looks:
 
         def tell(state: Progress) -> None:
             if self._means.shown is not None:
+                self._count()
                 self._means.shown(self.clock.tell(state))
             if self.clock.deadline is not None and time.monotonic() > self.clock.deadline:
                 raise _BudgetOver

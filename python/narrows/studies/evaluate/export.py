@@ -159,6 +159,7 @@ def _row(made: Evaluation, one: Judged) -> dict[str, Any]:
         "title": one.row.network.title,
         "class": one.row.network.path_class,
         "cast": dict(criterion.cast),
+        "definition": one.row.definition,
         "measure": criterion.measure,
         "unit": _unit(criterion.measure),
         "side": threshold.side,

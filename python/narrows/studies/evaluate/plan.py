@@ -131,6 +131,14 @@ class Row:
     inapplicable: str
 
     @property
+    def definition(self) -> str:
+        """What the row's values mean, as a hash: network, controls beside it, measure; not the control or threshold."""
+        network = self.network
+        settings, cast = sorted(network.settings.items()), sorted(self.criterion.cast.items())
+        parts = (base(network.base), repr(settings), network.measured, repr(cast), self.criterion.measure)
+        return _hash(*parts, str(measures.VERSION))[:16]
+
+    @property
     def arms(self) -> tuple[Arm, ...]:
         """The arms that are run."""
         return tuple(arm for arm in (self.test, self.cubic, self.alone) if arm is not None)

@@ -42,7 +42,9 @@ class Clock:
         self._rows = rows
         self._begin = time.monotonic()
         self._fraction = 0.0
-        self._decided, self._look = 0, ""
+        self._look = ""
+        self.decided = 0
+        """Rows decided so far."""
         self._now, self._later = 0.0, 0.0
         self.deadline: float | None = None
         """When the budget ends, by the monotonic clock, s."""
@@ -59,7 +61,8 @@ class Clock:
         now, later : float
             Expected work of this look and of all later ones, in one unit of any size.
         """
-        self._look, self._decided, self._now, self._later = look, decided, now, later
+        self._look, self._now, self._later = look, now, later
+        self.decided = max(self.decided, decided)
 
     def tell(self, state: Progress) -> EvaluationProgress:
         """Return the progress of the evaluation.
@@ -85,4 +88,4 @@ class Clock:
             self._fraction = max(self._fraction, seconds / (seconds + left_s))
         given = {field.name: getattr(state, field.name) for field in fields(Progress)}
         given |= {"fraction": self._fraction, "seconds": seconds, "left_s": left_s, "estimate": None}
-        return EvaluationProgress(**given, decided=self._decided, rows=self._rows, look=self._look)
+        return EvaluationProgress(**given, decided=self.decided, rows=self._rows, look=self._look)
