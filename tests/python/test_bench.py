@@ -193,4 +193,7 @@ def test_a_place_without_the_simulator_is_an_error_that_says_what_was_looked_for
 def test_unknown_parts_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse(["--only", "W1,W9"])
-    assert "W9: allowed are W1, W2, W2-codel, W2-fq_codel, W2-pie, W2-dualpi2, W3, W4, W5, idle, probes" in capsys.readouterr().err
+    assert (
+        "W9: allowed are W1, W2, W2-codel, W2-fq_codel, W2-pie, W2-dualpi2, W3, W4, W5, idle, probes"
+        in capsys.readouterr().err
+    )

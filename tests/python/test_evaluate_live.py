@@ -59,7 +59,7 @@ def test_rows_are_judged_by_live_runs_that_are_not_repeated(tmp_path: Path) -> N
     content = export.to_json(made)
     assert content["world"] == f"live, kernel {platform.release()}"
     assert "--live" in content["rows"][0]["command"]
-    assert "3 are not evaluated live" in " ".join(page.lead(content))
+    assert "3 rows are not evaluated live" in " ".join(page.lead(content))
     text = page.page(made)
     assert f"live, kernel {platform.release()}" in text
     kept = [json.loads(line) for line in (tmp_path / RUNS).read_text().splitlines()]

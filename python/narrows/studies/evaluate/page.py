@@ -141,10 +141,14 @@ def lead(content: Mapping[str, Any]) -> list[str]:
         word = "section" if len(sections) == 1 else "sections"
         said.append(f"It does not meet {len(failed)}, of {word} {', '.join(sections)}.")
     if counts["undecided"]:
-        said.append(f"{counts['undecided']} are undecided: the runs so far do not decide them.")
+        said.append(f"{_are(counts['undecided'])} undecided: the runs so far do not decide what the criteria ask.")
     if refused := sum(row["reason"].startswith(NOT_LIVE) for row in content["rows"]):
-        said.append(f"{refused} are not evaluated live; each says why.")
+        said.append(f"{_are(refused)} not evaluated live, with the reason in the row.")
     return said
+
+
+def _are(count: int) -> str:
+    return f"{count} {'row is' if count == 1 else 'rows are'}"
 
 
 def left_out(row: Mapping[str, Any]) -> str:
