@@ -21,8 +21,8 @@ from narrows.runs import simulated as runs
 from narrows.store.journal import Journal
 from narrows.studies.evaluate import reference
 from narrows.studies.evaluate.decide import Decision, decide, failed, over_budget, unmade
+from narrows.studies.evaluate.live import in_a_line
 from narrows.studies.evaluate.measures import measured
-from narrows.studies.evaluate.plan import in_a_line
 from narrows.studies.evaluate.progress import OPEN, Clock
 from narrows.studies.evaluate.record import Record
 from narrows.studies.evaluate.result import Evaluation

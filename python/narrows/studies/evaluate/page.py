@@ -13,8 +13,8 @@ from narrows.report import render
 from narrows.studies.evaluate import export, figures
 from narrows.studies.evaluate.criteria import SECTIONS, catalogue, order
 from narrows.studies.evaluate.decide import ERROR, LEAST, signs
+from narrows.studies.evaluate.live import NOT_LIVE
 from narrows.studies.evaluate.measures import MEASURES
-from narrows.studies.evaluate.plan import NOT_LIVE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

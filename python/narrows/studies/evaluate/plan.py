@@ -5,26 +5,25 @@ from __future__ import annotations
 import difflib
 import functools
 import hashlib
-import platform
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows.base import bundled
 from narrows.base.engine import engine
-from narrows.base.errors import InputError, LiveError
+from narrows.base.errors import InputError
 from narrows.model import own
 from narrows.model.catalogue import engine_catalogue
 from narrows.model.scenario import Override, Scenario
-from narrows.runs import live as runs
 from narrows.studies.contest.contestant import Contestant
+from narrows.studies.evaluate import live as on_kernel
 from narrows.studies.evaluate import measures
 from narrows.studies.evaluate.criteria import UNDER_TEST, base, catalogue
 from narrows.studies.evaluate.decide import LEAST
 from narrows.studies.sweep.address import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from narrows.studies.evaluate.criteria import Criterion, Network
 
@@ -38,9 +37,6 @@ LOOKS: Final = (3, 6, 12, 24, 48)
 LIVE_QUICK_LOOKS: Final = (3, 7)
 LIVE_LOOKS: Final = (3, 8, 16)
 """Numbers of seeds of live evaluations, which take the time of their scenarios; the last ones allow for a sign test."""
-
-NOT_LIVE: Final = "not evaluated live"
-"""Begin of the reason of a row that cannot be run live."""
 
 _ANSWERS: Final = ("reduces",)
 """Beginnings of the responses of controls that answer an ECN echo."""
@@ -242,49 +238,7 @@ def make(
     rows = tuple(_row(name, one, network, under_test) for name, one, network in named)
     if not live:
         return Plan(under_test.label, quick, seed, looks, rows)
-    return Plan(under_test.label, quick, seed, looks, _live_rows(rows), f"live, kernel {platform.release()}")
-
-
-def _live_rows(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows with live arms; those that cannot be run live are not applicable."""
-    world = f"live on {platform.release()} {platform.machine()}"
-    refused: dict[str, LiveError | None] = {}
-    made = []
-    for row in rows:
-        why = row.inapplicable or (f"{NOT_LIVE}: {row.network.no_live}" if row.network.no_live else "")
-        for arm in () if why else row.arms:
-            if arm.identity not in refused:
-                refused[arm.identity] = _refusal(arm)
-            if not why and (error := refused[arm.identity]) is not None:
-                why = f"{NOT_LIVE}: {in_a_line(error).partition('; allowed:')[0]}"
-        arms = [None if arm is None else replace(arm, world=world) for arm in (row.cubic, row.alone)]
-        made.append(replace(row, test=replace(row.test, world=world), cubic=arms[0], alone=arms[1], inapplicable=why))
-    errors = [error for error in refused.values() if error is not None]
-    if errors and all(row.inapplicable for row in made):
-        raise errors[0]
-    return tuple(made)
-
-
-def _refusal(arm: Arm) -> LiveError | None:
-    try:
-        runs.check(arm.scenario)
-    except LiveError as error:
-        return error
-    return None
-
-
-def in_a_line(error: Exception) -> str:
-    """Return the text of an error without line breaks.
-
-    Parameters
-    ----------
-    error : Exception
-
-    Returns
-    -------
-    str
-    """
-    return "; ".join(line.strip() for line in str(error).splitlines())
+    return Plan(under_test.label, quick, seed, looks, on_kernel.rows(rows), on_kernel.world())
 
 
 def shipped() -> tuple[str, ...]:
