@@ -10,10 +10,14 @@
 //! links are equal, packets of several senders meet at the same nanosecond again and again, and the same sender would
 //! get the last place in the queue each time: in a fair network one flow would win everything.
 //!
-//! The structure is a winner tree (Knuth, The Art of Computer Programming, volume 3, section 5.4.1): leaves are slots,
-//! an inner node holds the earlier of its two children, the root is the next event. Moving one slot replays one path to
-//! the root and stops where nothing changes. For the dozen slots of a small scenario that is a few comparisons in one
-//! or two cache lines, which no heap of packets can match. It works because a FIFO link has only its head pending.
+//! The structure is a winner tree (Knuth, The Art of Computer Programming, volume 3, section 5.4.1): leaves are pending
+//! events, an inner node holds the earlier of its two children, the root is the next event. Moving one event replays one
+//! path to the root and stops where nothing changes. For the few events of a small scenario that is a comparison or two
+//! in one cache line, which no heap of packets can match. It works because a FIFO link has only its head pending.
+//!
+//! Only armed slots have a leaf. A link without packets and a timer that is not running need none: of 10,000 flows with
+//! hosts of their own, a quarter of the link directions have a packet on the wire, and the tree of the others would not
+//! fit the caches. A slot gets the leaf that was freed last, whose path is still in the caches.
 //!
 //! There are two trees. The near one has the slots of links, which move with every packet. The far one has all others,
 //! mainly timers and applications, four slots per flow. These seldom move, and in their own tree they do not lengthen
@@ -47,86 +51,115 @@ pub(crate) const MAX_SLOTS: usize = 1 << 24;
 struct Entry {
     /// In nanoseconds, or [`IDLE`].
     time: u64,
-    /// The place among events of one instant in the upper half, and the slot in the lower.
-    order: u64,
+    /// The slot; [`NO_SLOT`] in a leaf that no slot has.
+    slot: u32,
 }
 
 /// The time of a slot that is not armed: later than every other.
 const IDLE: u64 = u64::MAX - 1;
 
+/// The slot of a leaf that no slot has.
+const NO_SLOT: u32 = u32::MAX;
+
+/// The leaf of a slot that is not armed.
+const NO_LEAF: u32 = u32::MAX;
+
 impl Entry {
+    /// The entry of a leaf that no slot has.
+    const NONE: Self = Self { time: IDLE, slot: NO_SLOT };
+
     fn instant(self) -> Instant {
         if self.time == IDLE { Instant::NEVER } else { Instant::from_nanos(self.time) }
     }
+}
 
-    fn slot(self) -> Slot {
-        Slot(self.order as u32)
-    }
+/// Which events come first at one instant.
+#[derive(Clone, Copy, Debug)]
+struct Ties {
+    /// Slots below this one come first, in their own order; the others are arrivals.
+    fixed: u32,
+}
 
+impl Ties {
     #[cold]
     #[inline(never)]
-    fn first_of_tie(self, other: Self) -> Self {
-        if other.order < self.order { other } else { self }
+    fn first(self, one: Entry, other: Entry) -> Entry {
+        let place = |entry: Entry| (if entry.slot < self.fixed { 0 } else { draw(entry.time, entry.slot) }, entry.slot);
+        if one.time == IDLE || place(one) < place(other) { one } else { other }
     }
 
     #[inline]
-    fn earlier(self, other: Self) -> Self {
+    fn earlier(self, one: Entry, other: Entry) -> Entry {
         // Ties are rare and have their own branch, so that each level waits for one comparison and a select only.
-        if other.time == self.time {
-            return self.first_of_tie(other);
+        if other.time == one.time {
+            return self.first(one, other);
         }
-        let wins = other.time < self.time;
-        Self {
-            time: select_unpredictable(wins, other.time, self.time),
-            order: select_unpredictable(wins, other.order, self.order),
+        let wins = other.time < one.time;
+        Entry {
+            time: select_unpredictable(wins, other.time, one.time),
+            slot: select_unpredictable(wins, other.slot, one.slot),
         }
     }
 }
 
-/// The place of an arrival among those of one instant, in the upper half of a word. Every slot has the same chance to
-/// be first, and arrivals come after events with place zero. The constants are odd and without pattern; they only
-/// decide the order of simultaneous arrivals.
+/// The place of an arrival among those of one instant. Every slot has the same chance to be first, and arrivals come
+/// after events with place zero. The constants are odd and without pattern; they only decide the order of simultaneous
+/// arrivals.
 #[inline]
-fn draw(time: u64, slot: Slot) -> u64 {
-    let mixed = time.wrapping_add(u64::from(slot.0) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+fn draw(time: u64, slot: u32) -> u32 {
+    let mixed = time.wrapping_add(u64::from(slot) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    (mixed | 1 << 32) & !0xffff_ffff
+    (mixed >> 32) as u32 | 1
 }
 
-/// A winner tree over slots `first..first + n`.
+/// A winner tree over the armed ones of the slots `first..first + n`.
 #[derive(Debug)]
 struct Tree {
     /// Pairs of nodes, `2p` and `2p + 1`, which play against each other; the winner is node `p`. The root is node 1,
-    /// and leaves start at node `leaves`. The number of leaves is arbitrary: if it is not a power of two, some leaves
-    /// are a level nearer to the root.
+    /// and leaves start at node `leaves`, a power of two. It doubles when all leaves are taken and never shrinks: a
+    /// level more costs less than moving leaves.
     pairs: Vec<[Entry; 2]>,
-    leaves: usize,
-    first: usize,
+    leaves: u32,
+    /// Per slot: its leaf, or [`NO_LEAF`].
+    leaf: Vec<u32>,
+    /// Leaves that no slot has; the last is the next to be given out.
+    free: Vec<u32>,
+    first: u32,
+    ties: Ties,
 }
 
 impl Tree {
-    fn new(first: usize, slots: usize) -> Self {
-        let leaves = slots.max(2);
-        let idle = |slot: usize| Entry { time: IDLE, order: slot as u64 };
-        let mut pairs = vec![[idle(first); 2]; leaves];
-        for leaf in 0..leaves {
-            let node = leaves + leaf;
-            pairs[node / 2][node & 1] = idle(first + leaf);
+    /// A tree of idle slots; those below `fixed` have a fixed order at one instant.
+    fn new(first: usize, slots: usize, fixed: usize) -> Self {
+        Self {
+            pairs: vec![[Entry::NONE; 2]; 2],
+            leaves: 2,
+            leaf: vec![NO_LEAF; slots],
+            free: vec![1, 0],
+            first: first as u32,
+            ties: Ties { fixed: fixed as u32 },
         }
-        for node in (1..leaves).rev() {
-            let [left, right] = pairs[node];
-            pairs[node / 2][node & 1] = left.earlier(right);
-        }
-        Self { pairs, leaves, first }
     }
 
     #[inline]
-    fn arm(&mut self, slot: Slot, time: u64, place: u64) {
-        let mut winner = Entry { time, order: place | u64::from(slot.0) };
-        let mut node = self.leaves + slot.index() - self.first;
+    fn arm(&mut self, slot: Slot, time: u64) {
+        let place = &mut self.leaf[(slot.0 - self.first) as usize];
+        let mut leaf = *place;
+        let mut winner = Entry { time, slot: slot.0 };
+        if time == IDLE {
+            if leaf == NO_LEAF {
+                return;
+            }
+            *place = NO_LEAF;
+            self.free.push(leaf);
+            winner = Entry::NONE;
+        } else if leaf == NO_LEAF {
+            leaf = self.take_leaf(slot);
+        }
         // Every node on the path of the earliest slot names that slot, so all of them change. Any other path ends at
         // the first node that does not change.
-        let whole = self.first().slot() == slot;
+        let whole = self.first().slot == slot.0;
+        let mut node = (self.leaves + leaf) as usize;
         while node > 1 {
             let pair = &mut self.pairs[node / 2];
             let own = &mut pair[node & 1];
@@ -135,15 +168,44 @@ impl Tree {
             }
             *own = winner;
             // The winner stays in registers, so that no level waits for a write of the level below.
-            winner = winner.earlier(pair[node & 1 ^ 1]);
+            winner = self.ties.earlier(winner, pair[node & 1 ^ 1]);
             node /= 2;
         }
         self.pairs[0][1] = winner;
     }
 
     #[inline]
+    fn take_leaf(&mut self, slot: Slot) -> u32 {
+        let leaf = self.free.pop().unwrap_or_else(|| self.grow());
+        self.leaf[(slot.0 - self.first) as usize] = leaf;
+        leaf
+    }
+
+    /// Doubles the leaves, and returns one that is free. Leaves keep their numbers.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) -> u32 {
+        let before = self.leaves as usize;
+        let leaves = 2 * before;
+        let mut pairs = vec![[Entry::NONE; 2]; leaves];
+        pairs[leaves / 2..][..before / 2].copy_from_slice(&self.pairs[before / 2..]);
+        for node in (1..leaves).rev() {
+            let [left, right] = pairs[node];
+            pairs[node / 2][node & 1] = self.ties.earlier(left, right);
+        }
+        self.pairs = pairs;
+        self.leaves = leaves as u32;
+        self.free.extend((before as u32 + 1..leaves as u32).rev());
+        before as u32
+    }
+
+    #[inline]
     fn armed(&self, slot: Slot) -> Instant {
-        let node = self.leaves + slot.index() - self.first;
+        let leaf = self.leaf[(slot.0 - self.first) as usize];
+        if leaf == NO_LEAF {
+            return Instant::NEVER;
+        }
+        let node = (self.leaves + leaf) as usize;
         self.pairs[node / 2][node & 1].instant()
     }
 
@@ -156,36 +218,33 @@ impl Tree {
 /// The pending events of all slots.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// Number of leading slots that come before arrivals of the same instant.
-    fixed: usize,
     near: Tree,
     far: Tree,
 }
 
 impl Agenda {
-    /// An agenda of `slots` idle slots: the first `fixed`, then arrivals up to slot `near`, which move with every
-    /// packet, then all others. `None` if there are more than [`MAX_SLOTS`].
+    /// An agenda of `slots` idle slots: the first `fixed`, which come before arrivals of the same instant, then arrivals
+    /// up to slot `near`, which move with every packet, then all others. `None` if there are more than [`MAX_SLOTS`].
     pub(crate) fn new(fixed: usize, near: usize, slots: usize) -> Option<Self> {
         if slots > MAX_SLOTS {
             return None;
         }
-        Some(Self { fixed, near: Tree::new(0, near), far: Tree::new(near, slots.saturating_sub(near)) })
+        Some(Self { near: Tree::new(0, near, fixed), far: Tree::new(near, slots.saturating_sub(near), MAX_SLOTS) })
     }
 
     /// An agenda that never has an event.
     pub(crate) fn idle() -> Self {
-        Self { fixed: 0, near: Tree::new(0, 0), far: Tree::new(0, 0) }
+        Self { near: Tree::new(0, 0, 0), far: Tree::new(0, 0, 0) }
     }
 
     /// Arms `slot` for `time`, instead of the time that it was armed for; `Instant::NEVER` makes it idle.
     #[inline]
     pub(crate) fn arm(&mut self, slot: Slot, time: Instant) {
         let nanos = time.as_nanos().min(IDLE);
-        if slot.index() >= self.far.first {
-            self.far.arm(slot, nanos, 0);
+        if slot.0 >= self.far.first {
+            self.far.arm(slot, nanos);
         } else {
-            let place = if slot.index() < self.fixed || nanos == IDLE { 0 } else { draw(nanos, slot) };
-            self.near.arm(slot, nanos, place);
+            self.near.arm(slot, nanos);
         }
     }
 
@@ -201,7 +260,7 @@ impl Agenda {
     /// The time that `slot` is armed for.
     #[inline]
     pub(crate) fn armed(&self, slot: Slot) -> Instant {
-        if slot.index() < self.far.first { self.near.armed(slot) } else { self.far.armed(slot) }
+        if slot.0 < self.far.first { self.near.armed(slot) } else { self.far.armed(slot) }
     }
 
     /// The next event; `None` when every slot is idle.
@@ -212,7 +271,7 @@ impl Agenda {
         if first.time == IDLE {
             return None;
         }
-        Some((Instant::from_nanos(first.time), first.slot()))
+        Some((Instant::from_nanos(first.time), Slot(first.slot)))
     }
 }
 
@@ -262,15 +321,15 @@ mod tests {
         #[test]
         fn the_agenda_is_a_total_order(
             fixed in 0usize..4,
-            arrivals in 0usize..18,
-            arms in prop::collection::vec((0usize..17, 0u64..50, any::<bool>()), 0..200),
+            arrivals in 0usize..42,
+            arms in prop::collection::vec((0usize..41, 0u64..50, any::<bool>()), 0..400),
         ) {
-            let near = (fixed + arrivals).min(17);
-            let mut agenda = Agenda::new(fixed, near, 17).unwrap();
-            let mut model: Vec<Option<u64>> = vec![None; 17];
+            let near = (fixed + arrivals).min(41);
+            let mut agenda = Agenda::new(fixed, near, 41).unwrap();
+            let mut model: Vec<Option<u64>> = vec![None; 41];
             let place = |time: u64, slot: usize| match slot {
                 s if s < fixed => (0, 0),
-                s if s < near => (1, draw(time, Slot::new(s))),
+                s if s < near => (1, draw(time, s as u32)),
                 _ => (2, 0),
             };
             for &(slot, time, idle) in &arms {
@@ -280,6 +339,22 @@ mod tests {
                 prop_assert_eq!(agenda.next(), pending.min().map(|(t, _, s)| (at(t), Slot::new(s))));
             }
         }
+    }
+
+    #[test]
+    fn a_slot_has_a_leaf_only_while_it_is_armed() {
+        let mut agenda = Agenda::new(1, 1_001, 1_001).unwrap();
+        for n in 0..5_000 {
+            // Never more than four at once.
+            agenda.arm(Slot::new(1 + n % 1_000), at(n as u64));
+            if n >= 3 {
+                let (time, slot) = agenda.next().unwrap();
+                assert_eq!((time, agenda.armed(slot)), (at(n as u64 - 3), time));
+                agenda.arm(slot, Instant::NEVER);
+                assert_eq!(agenda.armed(slot), Instant::NEVER);
+            }
+        }
+        assert_eq!(agenda.near.leaves, 4);
     }
 
     #[test]
