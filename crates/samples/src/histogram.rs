@@ -1,4 +1,4 @@
-//! A histogram of fixed size that gives percentiles without storing samples.
+//! A histogram that gives percentiles without storing samples.
 
 use crate::NONE;
 
@@ -7,22 +7,46 @@ use crate::NONE;
 const BITS: u32 = 6;
 const SUB: usize = 1 << BITS;
 /// Values up to 2^46 ns (19.5 hours) keep their precision; larger ones share the last bucket.
-const ROWS: usize = 41;
+const BUCKETS: usize = 41 * SUB;
+/// Buckets that are stored together: one cache line.
+const CHUNK: usize = 16;
+/// Words of a bit for each chunk.
+const WORDS: usize = (BUCKETS / CHUNK).div_ceil(64);
 
-/// A log-linear histogram of nanosecond values: constant memory, percentiles within 0.8 %.
+/// Neighbouring buckets.
+type Chunk = [u32; CHUNK];
+
+/// A log-linear histogram of nanosecond values: percentiles within 0.8 %. It takes 96 bytes, and 64 for each range of
+/// 16 buckets that has a value; zeros take nothing. The delays of a queue or a path lie in few ranges, and there may be
+/// tens of thousands of both.
 #[derive(Clone, Debug)]
 pub struct Histogram {
-    /// Buckets by power of two. A row is allocated when its first value comes, so an idle queue costs nothing.
-    rows: [Option<Box<[u32; SUB]>>; ROWS],
     count: u64,
     sum: u64,
     min: u64,
     max: u64,
+    /// How often 0 came, as it does for every packet that did not wait.
+    zeros: u64,
+    /// Number and place of the chunk that was used last; the next value most often lies in the same one.
+    latest: (u8, u8),
+    /// Which chunks are stored, a bit for each.
+    stored: [u64; WORDS],
+    /// The chunks that are stored, in order.
+    chunks: Vec<Chunk>,
 }
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { rows: [const { None }; ROWS], count: 0, sum: 0, min: NONE, max: 0 }
+        Self {
+            count: 0,
+            sum: 0,
+            min: NONE,
+            max: 0,
+            zeros: 0,
+            latest: (u8::MAX, 0),
+            stored: [0; WORDS],
+            chunks: Vec::new(),
+        }
     }
 }
 
@@ -32,7 +56,7 @@ fn bucket_of(value: u64) -> usize {
     }
     let shift = value.ilog2() - BITS;
     let index = (shift as usize + 1) * SUB + ((value >> shift) as usize - SUB);
-    index.min(ROWS * SUB - 1)
+    index.min(BUCKETS - 1)
 }
 
 fn middle_of(bucket: usize) -> u64 {
@@ -60,15 +84,43 @@ impl Histogram {
 
     #[inline]
     fn add(&mut self, value: u64, times: u64) {
-        let bucket = bucket_of(value);
-        if let Some(row) = self.rows.get_mut(bucket / SUB) {
-            let cell = &mut row.get_or_insert_with(|| Box::new([0; SUB]))[bucket % SUB];
-            *cell = cell.saturating_add(u32::try_from(times).unwrap_or(u32::MAX));
-        }
         self.count += times;
         self.sum = self.sum.saturating_add(value.saturating_mul(times));
         self.min = self.min.min(value);
         self.max = self.max.max(value);
+        if value == 0 {
+            self.zeros += times;
+            return;
+        }
+        let bucket = bucket_of(value);
+        // There are fewer than 256 chunks.
+        let chunk = (bucket / CHUNK) as u8;
+        if self.latest.0 != chunk {
+            self.find(chunk);
+        }
+        if let Some(counts) = self.chunks.get_mut(self.latest.1 as usize) {
+            let cell = &mut counts[bucket % CHUNK];
+            *cell = cell.saturating_add(u32::try_from(times).unwrap_or(u32::MAX));
+        }
+    }
+
+    /// Makes the chunk with this number the latest, and stores it if it is not.
+    #[inline(never)]
+    fn find(&mut self, chunk: u8) {
+        let (word, bit) = (chunk as usize / 64, 1 << (chunk % 64));
+        let before: u32 = self.stored[..word].iter().map(|w| w.count_ones()).sum();
+        let place = before + (self.stored[word] & (bit - 1)).count_ones();
+        if self.stored[word] & bit == 0 {
+            self.stored[word] |= bit;
+            self.chunks.reserve_exact(1);
+            self.chunks.insert(place as usize, [0; CHUNK]);
+        }
+        self.latest = (chunk, place as u8);
+    }
+
+    /// The numbers of the chunks that are stored, in order.
+    fn numbers(&self) -> impl Iterator<Item = usize> {
+        (0..BUCKETS / CHUNK).filter(|chunk| self.stored[chunk / 64] >> (chunk % 64) & 1 == 1)
     }
 
     /// How many values were counted.
@@ -103,12 +155,15 @@ impl Histogram {
             return NONE;
         }
         let rank = ((q * self.count as f64).max(1.0) + 0.999_999) as u64;
-        let mut seen = 0;
-        for (r, row) in self.rows.iter().enumerate() {
-            for (i, &n) in row.iter().flat_map(|row| row.iter()).enumerate() {
+        let mut seen = self.zeros;
+        if seen >= rank {
+            return 0;
+        }
+        for (chunk, counts) in self.numbers().zip(&self.chunks) {
+            for (i, &n) in counts.iter().enumerate() {
                 seen += u64::from(n);
                 if seen >= rank {
-                    return middle_of(r * SUB + i).clamp(self.min, self.max);
+                    return middle_of(chunk * CHUNK + i).clamp(self.min, self.max);
                 }
             }
         }
@@ -137,6 +192,26 @@ mod tests {
         many.record_many(3, 0);
         assert_eq!((one.count(), one.sum(), one.min()), (many.count(), many.sum(), many.min()));
         assert_eq!(one.percentile(0.5), many.percentile(0.5));
+    }
+
+    #[test]
+    fn chunks_stay_in_order_and_few() {
+        let mut h = Histogram::default();
+        let values = [1 << 30, 5, 0, 1 << 44, 70, 6, u64::MAX, 0, 1 << 30];
+        values.iter().for_each(|&v| h.record(v));
+        assert_eq!(h.numbers().collect::<Vec<_>>(), [0, 4, 100, 156, 163]);
+        assert_eq!((h.chunks.len(), h.chunks.capacity(), h.zeros), (5, 5, 2));
+        let all: Vec<_> = (1..=9).map(|rank| h.percentile(f64::from(rank) / 9.0 - 0.01)).collect();
+        assert_eq!(all[..5], [0, 0, 5, 6, 70]);
+        assert_eq!((all[8], h.percentile(0.1)), (middle_of(BUCKETS - 1), 0));
+    }
+
+    #[test]
+    fn an_empty_histogram_is_small() {
+        assert!(size_of::<Histogram>() <= 96, "{}", size_of::<Histogram>());
+        let mut h = Histogram::default();
+        h.record_many(0, u64::from(u32::MAX) + 2);
+        assert_eq!((h.chunks.capacity(), h.percentile(1.0)), (0, 0));
     }
 
     proptest! {
