@@ -1,9 +1,10 @@
 //! A direction of a link as the loop sees it: computed by arithmetic where possible, packet by packet elsewhere.
 
 use crate::line::Line;
-use narrows_fabric::{ImpairMeter, LinkDirection, LinkMeter};
+use narrows_fabric::{ImpairMeter, LinkDirection, LinkMeter, Subqueues};
 use narrows_queue::QueueView;
 use narrows_units::{Bytes, Duration, Instant};
+use std::borrow::Cow;
 
 /// One direction of a link.
 #[derive(Debug)]
@@ -25,10 +26,18 @@ impl Link {
     }
 
     /// The counters, valid once everything up to now is counted.
-    pub(crate) fn meter(&self) -> &LinkMeter {
+    pub(crate) fn meter(&self) -> Cow<'_, LinkMeter> {
         match self {
-            Self::Line(line) => line.meter(),
-            Self::Queue(link) => link.meter(),
+            Self::Line(line) => Cow::Owned(line.meter()),
+            Self::Queue(link) => Cow::Borrowed(link.meter()),
+        }
+    }
+
+    /// The counters of the sub-queues; `None` where there are none.
+    pub(crate) fn subqueues(&self) -> Option<&Subqueues> {
+        match self {
+            Self::Line(_) => None,
+            Self::Queue(link) => Some(&link.meter().subqueues),
         }
     }
 

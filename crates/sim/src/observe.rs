@@ -5,13 +5,14 @@ use crate::edge::Link;
 use crate::flow::End;
 use crate::run::{Options, RunError};
 use crate::world::World;
-use narrows_fabric::{End as TransferEnd, LinkMeter, Transfers, counters, framed, playback_row};
+use narrows_fabric::{End as TransferEnd, LinkMeter, Subqueues, Transfers, counters, framed, playback_row};
 use narrows_fabric::{impairment_total, queue_row, queue_total, router_row, router_total};
 use narrows_queue::QueueView;
 use narrows_samples::{FlowRow, FlowTotal, NONE, QueueRow, QueueTotal, RouterRow, Samples};
 use narrows_scheme::{End as Counting, Port};
 use narrows_tcp::Connection;
 use narrows_units::{Bytes, Duration, Instant};
+use std::borrow::Cow;
 
 /// Rows of totals between two checks of the progress handle.
 const LOOK_EVERY: usize = 1 << 12;
@@ -78,20 +79,23 @@ impl World<'_> {
     /// A queue as it is now. Queues of link directions are numbered first, then interface queues.
     pub(crate) fn queue_row(&self, queue: usize) -> QueueRow {
         let (view, meter) = self.queue(queue);
-        queue_row(self.now, queue, &view, meter)
+        queue_row(self.now, queue, &view, &meter)
     }
 
-    /// The counters of a queue, numbered as in [`queue_row`](Self::queue_row).
-    pub(crate) fn meter(&self, queue: usize) -> &LinkMeter {
-        self.queue(queue).1
+    /// The counters of a queue's sub-queues, if it has any; numbered as in [`queue_row`](Self::queue_row).
+    pub(crate) fn subqueues(&self, queue: usize) -> Option<&Subqueues> {
+        match self.links.get(queue) {
+            Some(link) => link.subqueues(),
+            None => Some(&self.radio.queue(queue - self.links.len()).meter().subqueues),
+        }
     }
 
-    fn queue(&self, queue: usize) -> (QueueView, &LinkMeter) {
+    fn queue(&self, queue: usize) -> (QueueView, Cow<'_, LinkMeter>) {
         match self.links.get(queue) {
             Some(link) => (link.view(), link.meter()),
             None => {
                 let queue = self.radio.queue(queue - self.links.len());
-                (queue.view(), queue.meter())
+                (queue.view(), Cow::Borrowed(queue.meter()))
             }
         }
     }
@@ -127,7 +131,7 @@ impl World<'_> {
             if let Some(meter) = self.links.get(queue).and_then(Link::impaired) {
                 samples.impairment_totals.push(&impairment_total(queue, meter));
             }
-            for (label, total) in self.meter(queue).subqueues.totals(queue) {
+            for (label, total) in self.subqueues(queue).into_iter().flat_map(|parts| parts.totals(queue)) {
                 samples.subqueue_totals.push(&total);
                 samples.subqueue_names.push(label.to_owned());
             }
@@ -239,6 +243,6 @@ impl World<'_> {
                 (self.radio.queue(index).unsent(self.end), self.radio.capacity_bits(index, self.end))
             }
         };
-        queue_total(&view, meter, (unsent_time, unsent_bytes), capacity_bits)
+        queue_total(&view, &meter, (unsent_time, unsent_bytes), capacity_bits)
     }
 }

@@ -50,7 +50,8 @@ impl World<'_> {
     }
 
     fn sample_subqueues<P: Probe>(&self, queue: usize, probe: &mut P) {
-        self.meter(queue).subqueues.rows(self.now, queue).for_each(|row| probe.subqueue(&row));
+        let parts = self.subqueues(queue).into_iter();
+        parts.flat_map(|parts| parts.rows(self.now, queue)).for_each(|row| probe.subqueue(&row));
     }
 
     /// Samples the sub-queues of a queue that have changed.
