@@ -16,6 +16,7 @@
 
 mod lost;
 mod order;
+mod room;
 mod sack;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use crate::segment::{Segment, flag};
 use narrows_units::Instant;
 pub(crate) use order::Resend;
 use order::Retransmissions;
+use room::{fit, make_room};
 use std::collections::VecDeque;
 
 /// The largest number of SACK blocks in an option (RFC 2018).
@@ -229,8 +231,10 @@ impl Scoreboard {
     pub(crate) fn push(&mut self, mut segment: Segment, stamp: Option<Stamp>) {
         segment.turn = self.next_turn();
         self.outstanding += u64::from(segment.len);
+        make_room(&mut self.segments);
         self.segments.push_back(segment);
         if let Some(stamps) = &mut self.stamps {
+            make_room(&mut stamps.ring);
             stamps.ring.push_back(stamp.unwrap_or_default());
         }
     }
@@ -336,6 +340,11 @@ impl Scoreboard {
             }
         }
         self.end_ack();
+        // Windows shrink by losses, so it is enough to look here.
+        fit(&mut self.segments);
+        if let Some(stamps) = &mut self.stamps {
+            fit(&mut stamps.ring);
+        }
     }
 
     #[inline]

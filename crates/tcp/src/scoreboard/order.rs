@@ -12,6 +12,7 @@
 //! so a delivery is recorded once, at the last of them. The evidence of the first is then the sum of all records, and
 //! the lost retransmissions are a prefix too. The cost of an ACK depends on what it newly reports.
 
+use super::room::{fit, make_room};
 use super::{Scoreboard, keep};
 use crate::segment::{Segment, Sending, flag};
 use narrows_units::Instant;
@@ -30,22 +31,33 @@ pub(crate) enum Resend {
     Probe,
 }
 
-/// A retransmission.
+/// A retransmission. Distances are within a window, which is below 2^31 octets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Retransmission {
     /// When it was sent.
     pub(super) sent_at: Instant,
     /// Offset of the first octet.
     pub(super) start: u64,
-    /// Offset after the last octet.
-    pub(super) end: u64,
-    /// SND.NXT when it was sent.
-    nxt: u64,
+    /// Octets from there to its end, and to SND.NXT when it was sent.
+    len: u32,
+    ahead: u32,
     /// Deliveries of what was sent between this retransmission and the next.
     delivered: Delivered,
 }
 
 impl Retransmission {
+    /// Offset after the last octet.
+    #[inline]
+    pub(super) fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+
+    /// SND.NXT when it was sent.
+    #[inline]
+    fn nxt(&self) -> u64 {
+        self.start + u64::from(self.ahead)
+    }
+
     /// Whether `segment`, within its octets, is in the network by this transmission.
     fn carries(&self, segment: &Segment) -> bool {
         let last = segment.has(flag::EVER) && segment.sent_at == self.sent_at;
@@ -53,10 +65,10 @@ impl Retransmission {
     }
 }
 
-/// Octets and segments.
+/// Octets and segments, of what is within a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Delivered {
-    octets: u64,
+    octets: u32,
     segments: u32,
 }
 
@@ -83,12 +95,20 @@ impl Retransmissions {
 
     /// The octets from `start` to `end` were sent again, with SND.NXT at `nxt`.
     pub(super) fn push(&mut self, sent_at: Instant, start: u64, end: u64, nxt: u64) {
-        self.ring.push_back(Retransmission { sent_at, start, end, nxt, delivered: Delivered::default() });
+        let distance = |to: u64| u32::try_from(to.saturating_sub(start)).unwrap_or(u32::MAX);
+        make_room(&mut self.ring);
+        self.ring.push_back(Retransmission {
+            sent_at,
+            start,
+            len: distance(end),
+            ahead: distance(nxt),
+            delivered: Delivered::default(),
+        });
     }
 
     /// Notes the delivery of a first transmission: `octets` from `start` on.
     pub(super) fn on_first_delivered(&mut self, start: u64, octets: u64) {
-        let older = |r: &Retransmission| r.nxt <= start;
+        let older = |r: &Retransmission| r.nxt() <= start;
         // Most often the delivered segment is newer than all retransmissions.
         let all = self.ring.back().is_some_and(older);
         let older = if all { self.ring.len() } else { self.ring.partition_point(older) };
@@ -100,16 +120,17 @@ impl Retransmissions {
     pub(super) fn on_delivered(&mut self, sent_at: Instant, start: u64, octets: u64) -> Option<u64> {
         let older = self.ring.partition_point(|r| r.sent_at < sent_at);
         let burst = self.ring.iter().skip(older).take_while(|r| r.sent_at == sent_at);
-        let before = burst.into_iter().position(|r| (r.start..r.end).contains(&start));
+        let before = burst.into_iter().position(|r| (r.start..r.end()).contains(&start));
         self.note(older + before.unwrap_or(0), octets);
-        before.and_then(|before| self.ring.get(older + before)).map(|r| r.nxt)
+        before.and_then(|before| self.ring.get(older + before)).map(Retransmission::nxt)
     }
 
     /// Records a delivery for the first `older` retransmissions.
     fn note(&mut self, older: usize, octets: u64) {
+        let octets = u32::try_from(octets).unwrap_or(u32::MAX);
         let Some(last) = older.checked_sub(1).and_then(|at| self.ring.get_mut(at)) else { return };
         for sum in [&mut last.delivered, &mut self.total] {
-            sum.octets += octets;
+            sum.octets = sum.octets.saturating_add(octets);
             sum.segments += 1;
         }
     }
@@ -117,7 +138,7 @@ impl Retransmissions {
     /// Removes and returns the first retransmission if at least `segments` or more than `octets` sent after it were
     /// delivered.
     pub(super) fn pop_overdue(&mut self, segments: u32, octets: u64) -> Option<Retransmission> {
-        if self.total.segments < segments && self.total.octets <= octets {
+        if self.total.segments < segments && u64::from(self.total.octets) <= octets {
             return None;
         }
         self.pop()
@@ -126,8 +147,9 @@ impl Retransmissions {
     /// Removes the first retransmission, and with it the evidence against it alone.
     fn pop(&mut self) -> Option<Retransmission> {
         let first = self.ring.pop_front()?;
-        self.total.octets -= first.delivered.octets;
+        self.total.octets = self.total.octets.saturating_sub(first.delivered.octets);
         self.total.segments -= first.delivered.segments;
+        fit(&mut self.ring);
         Some(first)
     }
 
@@ -147,7 +169,7 @@ impl Retransmissions {
         assert_eq!(self.total, sum, "delivered after the first retransmission");
         let sorted = self.ring.iter().zip(self.ring.iter().skip(1));
         for (a, b) in sorted {
-            assert!(a.sent_at <= b.sent_at && a.nxt <= b.nxt, "retransmissions are in order of sending");
+            assert!(a.sent_at <= b.sent_at && a.nxt() <= b.nxt(), "retransmissions are in order of sending");
         }
     }
 }
@@ -171,7 +193,7 @@ impl Iterator for InSendOrder<'_> {
         let board = self.board;
         loop {
             let resent = board.losses.as_deref().and_then(|losses| losses.in_network.ring.get(self.again));
-            let before = resent.map_or(u64::MAX, |r| r.nxt);
+            let before = resent.map_or(u64::MAX, Retransmission::nxt);
             while let Some(&segment) = board.segments.get(self.once).filter(|s| s.start < before) {
                 self.once += 1;
                 if !segment.has(flag::SACKED | flag::LOST | flag::EVER) {
@@ -180,7 +202,7 @@ impl Iterator for InSendOrder<'_> {
             }
             let resent = resent?;
             let mut at = self.part.unwrap_or_else(|| board.position(resent.start));
-            while let Some(&segment) = board.segments.get(at).filter(|s| s.start < resent.end) {
+            while let Some(&segment) = board.segments.get(at).filter(|s| s.start < resent.end()) {
                 at += 1;
                 if resent.carries(&segment) {
                     self.part = Some(at);
@@ -220,7 +242,7 @@ impl Scoreboard {
             && !self
                 .segments
                 .range(self.position(first.start)..)
-                .take_while(|s| s.start < first.end)
+                .take_while(|s| s.start < first.end())
                 .any(|s| first.carries(s))
         {
             self.losses().in_network.pop();
@@ -240,7 +262,7 @@ impl Scoreboard {
         let once = self.segments.iter().skip(first).rev().find(once).map(|s| s.sent_at);
         let ring = self.losses.as_deref().map(|losses| &losses.in_network.ring);
         let again = ring.into_iter().flatten().rev().filter(|r| r.sent_at <= newest.at).find_map(|r| {
-            let parts = self.segments.range(self.position(r.start)..).take_while(|s| s.start < r.end);
+            let parts = self.segments.range(self.position(r.start)..).take_while(|s| s.start < r.end());
             parts.into_iter().any(|s| r.carries(s) && before(s)).then_some(r.sent_at)
         });
         once.max(again)
@@ -291,7 +313,7 @@ impl Scoreboard {
     fn lose_retransmission(&mut self, old: &Retransmission) -> u64 {
         let mut newly = 0;
         let mut at = self.position(old.start);
-        while let Some(segment) = self.segments.get(at).filter(|s| s.start < old.end) {
+        while let Some(segment) = self.segments.get(at).filter(|s| s.start < old.end()) {
             // The segment may have been delivered or sent again since.
             if segment.has(flag::RETRANS) && segment.sent_at == old.sent_at {
                 newly += self.lose(at);

@@ -46,7 +46,7 @@ impl Scoreboard {
         for (i, s) in self.segments.iter().enumerate() {
             let covers = |start: u64, end: u64| start <= s.start && s.end() <= end;
             if s.has(flag::RETRANS) && self.keeps(keep::ORDER) {
-                let watched = in_network.iter().filter(|r| r.sent_at == s.sent_at && covers(r.start, r.end));
+                let watched = in_network.iter().filter(|r| r.sent_at == s.sent_at && covers(r.start, r.end()));
                 assert!(watched.count() > 0, "a retransmission in the network is watched");
             } else if !s.has(flag::SACKED | flag::RETRANS)
                 && (s.has(flag::LOST) || self.keeps(keep::EVIDENCE))
