@@ -125,21 +125,58 @@ pub(crate) struct Counters {
 /// What most ends of most connections never use.
 #[derive(Debug)]
 struct Rare {
-    stats: Stats,
+    received: RareReceived,
+    /// None at an end that only receives.
+    sent: Option<Box<RareSent>>,
     /// When the connection was aborted; [`Instant::NEVER`] if it was not.
     aborted_at: Instant,
 }
 
 impl Default for Rare {
     fn default() -> Self {
-        Self { stats: Stats::default(), aborted_at: Instant::NEVER }
+        Self { received: RareReceived::default(), sent: None, aborted_at: Instant::NEVER }
     }
 }
 
+/// The rare counters of a receiver; see [`Stats`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RareReceived {
+    pub(crate) duplicate_segments: Packets,
+    pub(crate) out_of_order_segments: Packets,
+    pub(crate) paws_drops: Packets,
+    pub(crate) ce_received: Packets,
+}
+
+/// The rare counters of a sender; see [`Stats`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RareSent {
+    pub(crate) retransmitted_bytes: Bytes,
+    pub(crate) retransmitted_packets: Packets,
+    pub(crate) lost_bytes: Bytes,
+    pub(crate) timeouts: u64,
+    pub(crate) fast_retransmits: u64,
+    pub(crate) triple_duplicate_acks: u64,
+    pub(crate) later_duplicate_acks: u64,
+    pub(crate) ecn_reductions: u64,
+    pub(crate) spurious: u64,
+    pub(crate) spurious_timeouts: u64,
+    pub(crate) duplicates_reported: Packets,
+    pub(crate) tail_probes: u64,
+    pub(crate) tail_repairs: u64,
+    pub(crate) probes_sent: Packets,
+    pub(crate) resets_sent: Packets,
+    pub(crate) duplicate_acks: Packets,
+}
+
 impl Counters {
-    /// The rare counters; those above are not kept there.
-    pub(crate) fn rare(&mut self) -> &mut Stats {
-        &mut self.rare.get_or_insert_default().stats
+    /// The rare counters of a sender.
+    pub(crate) fn rare(&mut self) -> &mut RareSent {
+        self.rare.get_or_insert_default().sent.get_or_insert_default()
+    }
+
+    /// The rare counters of a receiver.
+    pub(crate) fn rare_received(&mut self) -> &mut RareReceived {
+        &mut self.rare.get_or_insert_default().received
     }
 
     /// Notes that the connection is aborted.
@@ -154,13 +191,35 @@ impl Counters {
 
     /// All counters.
     pub(crate) fn all(&self) -> Stats {
+        let rare = self.rare.as_deref();
+        let sent = rare.and_then(|rare| rare.sent.as_deref().copied()).unwrap_or_default();
+        let received = rare.map(|rare| rare.received).unwrap_or_default();
         Stats {
             sent_bytes: self.sent_bytes,
             sent_packets: self.sent_packets,
             acks_sent: self.acks_sent,
             segments_received: self.segments_received,
             data_segments_received: self.data_segments_received,
-            ..self.rare.as_ref().map_or_else(Stats::default, |rare| rare.stats)
+            retransmitted_bytes: sent.retransmitted_bytes,
+            retransmitted_packets: sent.retransmitted_packets,
+            lost_bytes: sent.lost_bytes,
+            timeouts: sent.timeouts,
+            fast_retransmits: sent.fast_retransmits,
+            triple_duplicate_acks: sent.triple_duplicate_acks,
+            later_duplicate_acks: sent.later_duplicate_acks,
+            ecn_reductions: sent.ecn_reductions,
+            spurious: sent.spurious,
+            spurious_timeouts: sent.spurious_timeouts,
+            duplicates_reported: sent.duplicates_reported,
+            tail_probes: sent.tail_probes,
+            tail_repairs: sent.tail_repairs,
+            probes_sent: sent.probes_sent,
+            resets_sent: sent.resets_sent,
+            duplicate_segments: received.duplicate_segments,
+            out_of_order_segments: received.out_of_order_segments,
+            paws_drops: received.paws_drops,
+            ce_received: received.ce_received,
+            duplicate_acks: sent.duplicate_acks,
         }
     }
 }

@@ -131,7 +131,7 @@ impl Connection {
             && !reset
             && !self.is_disordered_ack(segment, tcp, offset)
         {
-            self.stats.rare().paws_drops += Packets::new(1);
+            self.stats.rare_received().paws_drops += Packets::new(1);
             let old_ack = tcp.flags.has(TcpFlags::ACK) && len == 0 && offset < self.rx.nxt() as i64;
             if syn {
                 self.challenge(now);
@@ -240,7 +240,7 @@ impl Connection {
     /// Reports data that was received before (RFC 2883).
     fn on_old_data(&mut self, segment: &Packet, tcp: &TcpRepr, offset: i64, now: Instant) {
         self.count_data(segment);
-        self.stats.rare().duplicate_segments += Packets::new(1);
+        self.stats.rare_received().duplicate_segments += Packets::new(1);
         let fin = tcp.flags.has(TcpFlags::FIN);
         let end = (offset + segment.seq_len().as_u64() as i64).min(self.rx.nxt() as i64);
         if let Some(socket) = &mut self.socket {

@@ -114,7 +114,7 @@ impl Connection {
             // A segment without the option is not of this connection (RFC 7323, section 3.2).
             let Some(ts) = tcp.options.timestamps else { return false };
             if self.ts.is_old(ts.val, now) {
-                self.stats.rare().paws_drops += Packets::new(1);
+                self.stats.rare_received().paws_drops += Packets::new(1);
                 self.rx.request_ack();
                 return false;
             }
@@ -138,7 +138,7 @@ impl Connection {
         let fin = tcp.flags.has(TcpFlags::FIN);
         if segment.payload_len > 0 || fin {
             self.count_data(segment);
-            self.stats.rare().duplicate_segments += Packets::new(1);
+            self.stats.rare_received().duplicate_segments += Packets::new(1);
             // Old data is reported by D-SACK (RFC 2883).
             if offset < self.rx.nxt() as i64 {
                 let arrival = self.take_data(segment, offset, fin, now);
@@ -221,8 +221,8 @@ impl Connection {
         }
         match arrival {
             Arrival::InOrder => {}
-            Arrival::OutOfOrder => self.stats.rare().out_of_order_segments += Packets::new(1),
-            Arrival::Duplicate => self.stats.rare().duplicate_segments += Packets::new(1),
+            Arrival::OutOfOrder => self.stats.rare_received().out_of_order_segments += Packets::new(1),
+            Arrival::Duplicate => self.stats.rare_received().duplicate_segments += Packets::new(1),
         }
         if self.rx.is_finished() {
             self.on_fin(now);

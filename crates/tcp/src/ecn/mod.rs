@@ -174,7 +174,7 @@ impl Feedback {
     #[inline]
     pub(crate) fn count(segment: &Packet, count: u32, stats: &mut Counters) {
         if segment.ip.ecn() == Ecn::Ce {
-            stats.rare().ce_received += Packets::new(count.into());
+            stats.rare_received().ce_received += Packets::new(count.into());
         }
     }
 
