@@ -327,3 +327,13 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// ([`Row::variables`](crate::Row::variables)); which of them are reported is constant over its life.
     fn state(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
 }
+
+/// The congestion control of an end that sends no data. It leaves the window as it is, and takes no memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Silent;
+
+impl CongestionControl for Silent {
+    fn on_ack(&mut self, _ack: &Ack, _path: &Path, _win: &mut Window) {}
+
+    fn on_congestion(&mut self, _event: &Congestion, _path: &Path, _win: &mut Window) {}
+}

@@ -91,6 +91,10 @@ impl Exchange {
         self.requests += self.request;
         self.responses += size;
         self.served = false;
+        if self.log.is_empty() {
+            // Many clients ask once.
+            self.log.reserve_exact(1);
+        }
         self.log.push(Exchanged { size, began: now, finished: None });
         (Act::Write(self.request), Instant::NEVER)
     }

@@ -2,7 +2,7 @@
 
 use crate::foreign::Algorithms;
 use crate::run::RunError;
-use narrows_cc::{CongestionControl, Params};
+use narrows_cc::{CongestionControl, Needs, Params, Silent};
 use narrows_fabric::{Scheme, Seeds, ports, scheme};
 use narrows_scenario as scenario;
 use narrows_scenario::{Flow, Scenario, Tcp};
@@ -113,8 +113,9 @@ impl Factory {
         header
     }
 
-    /// The client and the server of flow number `index`; `None` if its transport has no connections.
-    pub(crate) fn connections(&self, flow: &Flow, index: usize) -> Option<[Connection; 2]> {
+    /// The client and the server of flow number `index`; `None` if its transport has no connections. `both_send`:
+    /// whether the server sends data too.
+    pub(crate) fn connections(&self, flow: &Flow, index: usize, both_send: bool) -> Option<[Connection; 2]> {
         let tcp = flow.tcp()?;
         let ([config, peer], algorithm) = (self.configs[index].as_ref()?, self.algorithms[index].as_ref()?);
         let (client_port, server_port) = ports(index);
@@ -124,7 +125,10 @@ impl Factory {
         let mut iss = || SeqNum::new((iss.next_u64() >> 32) as u32);
         let (cc, assist) = self.control(flow, (tcp, algorithm), ("cc client", tcp.assist.as_deref()));
         let mut opener = Connection::connect(Arc::clone(config), cc, assist, client, server, iss());
-        let (cc, assist) = self.control(flow, (tcp, algorithm), ("cc server", tcp.peer_assist()));
+        let (mut cc, assist) = self.control(flow, (tcp, algorithm), ("cc server", tcp.peer_assist()));
+        if !both_send && assist.is_none() && cc.needs() == Needs::default() {
+            cc = Box::new(Silent);
+        }
         let mut listener = Connection::listen(Arc::clone(peer), cc, assist, server, client, iss());
         if tcp.timestamp_offsets {
             opener.set_timestamp_offset(self.timestamp_offset(flow.from, flow.to));

@@ -243,7 +243,8 @@ impl World<'_> {
 
     /// Makes the two ends of a TCP flow; the client's SYN leaves at once.
     fn open<P: Probe>(&mut self, flow: usize, probe: &mut P) {
-        let Some(ends) = self.factory.connections(&self.scenario.flows[flow], flow) else { return };
+        let both_send = self.flows[flow].server_sends();
+        let Some(ends) = self.factory.connections(&self.scenario.flows[flow], flow, both_send) else { return };
         self.connections.open(flow, ends);
         let state = &self.flows[flow];
         if self.case.as_ref().is_some_and(|run| run.watches(flow))
