@@ -304,8 +304,11 @@ impl World<'_> {
                 Err(loss) => return self.lose(parcel, loss, at),
             }
             parcel = parcel.advanced();
-            // A packet that arrives after the end of the run is not forwarded.
-            if !hop.goes_on() || at > self.end {
+            // What arrives after the end of the run is neither forwarded nor kept: many flows close at that time.
+            if at > self.end {
+                return self.parcels.release(parcel);
+            }
+            if !hop.goes_on() {
                 if line.put_on_wire(parcel, at) {
                     self.agenda.arm(Slots::link(edge), at);
                 }
