@@ -36,9 +36,35 @@ fn wireless(phy: &str) -> String {
     )
 }
 
+/// A dumbbell with one pair of hosts, shared by `flows` flows of this kind.
+fn dumbbell(flows: usize, kind: &str) -> String {
+    format!(
+        "format = 1\nname = \"many\"\nduration = \"20 s\"\n[tcp]\ncc = \"cubic\"\n[topology]\nkind = \"dumbbell\"\npairs = 1\n\
+         bottleneck = {{ rate = \"100 Mb/s\", delay = \"10 ms\", queue = {{ limit = \"500 packets\" }} }}\n\
+         access = {{ rate = \"1 Gb/s\", delay = \"1 ms\", queue = {{ limit = \"1000 packets\" }} }}\n\
+         [[flows]]\nname = \"f\"\nfrom = \"s1\"\nto = \"d1\"\ncopies = {flows}\nstagger = \"1 ms\"\n{kind}"
+    )
+}
+
+/// Peak bytes that a flow of this kind adds.
+fn bytes_per_flow(kind: &str, seconds: u32) -> usize {
+    let [few, many] = [100, 600].map(|flows| cost(&dumbbell(flows, kind), seconds).1);
+    (many - few) / 500
+}
+
+/// Many flows are as small as is stated here; whoever makes them smaller lowers the bounds.
+fn flows_are_small() {
+    let idle = "kind = \"request_response\"\nresponse = \"1000 B\"\nthink = \"1000 s\"\n";
+    let idle = bytes_per_flow(idle, 3);
+    assert!(idle < 4_000, "{idle} bytes for an idle flow");
+    let busy = bytes_per_flow("", 5);
+    assert!(busy < 6_000, "{busy} bytes for a flow that always has data");
+}
+
 // One test, because only one profiler can exist at a time.
 #[test]
-fn packets_are_not_allocated_and_time_takes_no_memory() {
+fn packets_are_not_allocated_and_time_and_flows_take_little_memory() {
+    flows_are_small();
     let wired = path(&format!("{PLAIN}\nper = 0.001"), BULK);
     for (text, least) in [(wired, 500_000), (wireless("802.11b"), 200_000), (wireless("802.11n"), 500_000)] {
         let (short_blocks, short_bytes, short_packets) = cost(&text, 100);
