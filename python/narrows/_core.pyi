@@ -289,6 +289,9 @@ class Result:
 
     def tables(self) -> dict[str, list[tuple[str, str, str, bytes]]]:
         """Return the totals: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value"."""
+    def rows(self, table: str, begin: int, count: int) -> list[dict[str, int | None]]:
+        """Return `count` rows of a table of totals from row `begin`, as far as there are some; None is "no value"."""
+
     def series(self) -> list[tuple[str, int, str, str, str, str, list[str]]]:
         """Return what the rows of `state` describe, by the index in their column `series`.
 
@@ -313,6 +316,18 @@ def parse(
     """Parse and validate a scenario, which may name the congestion controls of `own`; raises `ScenarioError`.
 
     Traces are relative to `folder`, or to the working directory.
+    """
+
+def parse_each(
+    text: str,
+    path: str,
+    overrides: list[list[tuple[str, str]]],
+    own: list[tuple[str, str, list[tuple[str, str, bool | float]]]],
+    folder: str | None = None,
+) -> list[tuple[Scenario, str] | ScenarioError]:
+    """Parse and validate a scenario once for each list of overrides, as `parse` does.
+
+    Return for each a scenario with its `to_nameless_toml`, or why it is refused.
     """
 
 def run(

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "PyO3's macros expand to it")]
 
+mod aside;
 mod backstop;
 mod files;
 mod foreign;
@@ -12,20 +13,22 @@ mod packetdrill;
 mod result;
 mod watch;
 
+use aside::aside;
 use backstop::PyBackstop;
 use files::Folder;
 use foreign::{Classes, Failure, PyAck, PyCongestion, PyPath, PyWindow};
-use narrows_scenario::{CatalogueKind, CatalogueParam, CatalogueRow};
+use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow};
 use narrows_sim::{Algorithms, Budget, Options, Progress, RunError, Spill};
 use narrows_units::{Duration, Instant};
+use pyo3::IntoPyObjectExt;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyException, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use result::{PyResult, lost};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use watch::{Calls, watched};
 
 create_exception!(_core, ScenarioError, PyValueError, "A scenario that is refused; `problems` lists why.");
@@ -126,21 +129,6 @@ impl PyProgress {
     }
 }
 
-/// Runs work that does not use Python on a thread of its own, so that Ctrl-C is handled meanwhile. After Ctrl-C the
-/// work is left to end alone.
-fn aside<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResultOf<T> {
-    let (tell, mut told) = std::sync::mpsc::channel();
-    std::thread::Builder::new().name("narrows-aside".into()).stack_size(8 << 20).spawn(move || tell.send(work()))?;
-    loop {
-        let told = &mut told;
-        match py.detach(move || told.recv_timeout(std::time::Duration::from_millis(50))) {
-            Ok(made) => return Ok(made),
-            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => py.check_signals()?,
-            Err(_) => return Err(PyRuntimeError::new_err("the thread ended without a result")),
-        }
-    }
-}
-
 /// Converts an error of a run to a Python exception.
 pub(crate) fn run_error(error: RunError) -> PyErr {
     match error {
@@ -171,6 +159,9 @@ impl PyBudget {
 /// PyO3's result; the plain name is taken by the class.
 pub(crate) type PyResultOf<T> = pyo3::PyResult<T>;
 
+/// Replaced values, by path of the field.
+type Overrides = Vec<(String, String)>;
+
 /// A congestion control written in Python: name, title, and parameters as (name, meaning, default).
 type ForeignRow = (String, String, Vec<(String, String, ForeignDefault)>);
 
@@ -196,6 +187,33 @@ fn foreign_row((name, title, params): ForeignRow) -> CatalogueRow {
     CatalogueRow { name, title, params, own_start, ..CatalogueRow::default() }
 }
 
+/// The names that scenarios may use without congestion controls of the user. Making it takes longer than to parse a
+/// small scenario.
+static CATALOGUE: LazyLock<Arc<Catalogue>> = LazyLock::new(|| Arc::new(narrows_sim::catalogue()));
+
+/// The catalogue with the user's congestion controls.
+fn catalogue_with(own: Vec<ForeignRow>) -> Arc<Catalogue> {
+    let mut catalogue = Arc::clone(&CATALOGUE);
+    if !own.is_empty() {
+        Arc::make_mut(&mut catalogue).cc.extend(own.into_iter().map(foreign_row));
+    }
+    catalogue
+}
+
+/// What parsing yields: a scenario and its warnings, or all problems.
+type Parsed = Result<(narrows_scenario::Scenario, Vec<narrows_scenario::Problem>), narrows_scenario::Problems>;
+
+/// Converts what parsing yields to a `Scenario` or a `ScenarioError`.
+fn parsed(py: Python<'_>, parsed: Parsed) -> Result<PyScenario, PyErr> {
+    parsed.map(|(scenario, warnings)| PyScenario(Arc::new(scenario), warnings)).map_err(|problems| {
+        let error = ScenarioError::new_err(problems.to_string());
+        match problem_list(py, &problems.0).and_then(|list| error.value(py).setattr("problems", list)) {
+            Ok(()) => error,
+            Err(failure) => failure,
+        }
+    })
+}
+
 /// Parse and validate a scenario, which may also name the congestion controls of `own`; raises `ScenarioError`.
 ///
 /// `folder` is the directory relative to which it names traces.
@@ -205,21 +223,45 @@ fn parse(
     py: Python<'_>,
     text: String,
     path: String,
-    overrides: Vec<(String, String)>,
+    overrides: Overrides,
     own: Vec<ForeignRow>,
     folder: Option<PathBuf>,
 ) -> PyResultOf<PyScenario> {
     let files = Folder(folder.unwrap_or_default());
-    let mut catalogue = narrows_sim::catalogue();
-    catalogue.cc.extend(own.into_iter().map(foreign_row));
-    let parsed = aside(py, move || narrows_scenario::parse_told(&text, &path, &overrides, &catalogue, &files))?;
-    parsed.map(|(scenario, warnings)| PyScenario(Arc::new(scenario), warnings)).map_err(|problems| {
-        let error = ScenarioError::new_err(problems.to_string());
-        match problem_list(py, &problems.0).and_then(|list| error.value(py).setattr("problems", list)) {
-            Ok(()) => error,
-            Err(failure) => failure,
-        }
-    })
+    let catalogue = catalogue_with(own);
+    let made = aside(py, move || narrows_scenario::parse_told(&text, &path, &overrides, &catalogue, &files))?;
+    parsed(py, made)
+}
+
+/// Parse and validate a scenario once for each list of overrides, as `parse` does.
+///
+/// Return for each a `ScenarioError`, or a `Scenario` with its `to_nameless_toml`.
+#[pyfunction]
+#[pyo3(signature = (text, path, overrides, own, folder = None))]
+fn parse_each<'py>(
+    py: Python<'py>,
+    text: String,
+    path: String,
+    overrides: Vec<Overrides>,
+    own: Vec<ForeignRow>,
+    folder: Option<PathBuf>,
+) -> PyResultOf<Vec<Bound<'py, PyAny>>> {
+    let files = Folder(folder.unwrap_or_default());
+    let catalogue = catalogue_with(own);
+    let made = aside(py, move || {
+        let parse = |overrides: &Overrides| {
+            let made = narrows_scenario::parse_told(&text, &path, overrides, &catalogue, &files);
+            let written = made.as_ref().map_or_else(|_| String::new(), |(scenario, _)| scenario.to_nameless_toml());
+            (made, written)
+        };
+        overrides.iter().map(parse).collect::<Vec<_>>()
+    })?;
+    let told = |(made, written)| match parsed(py, made) {
+        Ok(scenario) => (scenario, written).into_bound_py_any(py),
+        Err(error) if error.is_instance_of::<ScenarioError>(py) => error.into_bound_py_any(py),
+        Err(error) => Err(error),
+    };
+    made.into_iter().map(told).collect()
 }
 
 fn problem_list<'py>(py: Python<'py>, problems: &[narrows_scenario::Problem]) -> PyResultOf<Bound<'py, PyList>> {
@@ -327,15 +369,13 @@ fn places(text: &str) -> Vec<(Vec<Part>, usize)> {
 #[pyfunction]
 #[pyo3(signature = (own = Vec::new()))]
 fn schema(own: Vec<ForeignRow>) -> String {
-    let mut catalogue = narrows_sim::catalogue();
-    catalogue.cc.extend(own.into_iter().map(foreign_row));
-    narrows_scenario::schema(&catalogue).to_string()
+    narrows_scenario::schema(&catalogue_with(own)).to_string()
 }
 
 /// Return congestion controls, queues and schemes with their parameters, as JSON.
 #[pyfunction]
 fn catalogue() -> String {
-    narrows_sim::catalogue().to_json().to_string()
+    CATALOGUE.to_json().to_string()
 }
 
 /// Return times in nanoseconds and lengths in bytes of the IP packets in a capture, as arrays of 64 and 32 bits in the
@@ -400,6 +440,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResultOf<()> {
     module.add_class::<PyPath>()?;
     module.add_class::<PyWindow>()?;
     module.add_function(wrap_pyfunction!(parse, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_each, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(own_threads, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

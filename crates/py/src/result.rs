@@ -2,7 +2,7 @@
 
 use crate::{PyResultOf, Stopped, live, run_error};
 use narrows_samples::{
-    Counter, DatagramTotals, Fault, FlowSamples, FlowTotals, ImpairmentTotals, Packed, Plain, PlaybackTotals,
+    Counter, Data, DatagramTotals, Fault, FlowSamples, FlowTotals, ImpairmentTotals, Packed, Plain, PlaybackTotals,
     QueueSamples, QueueTotals, RouterSamples, RouterTotals, Samples, Series, StateSamples, StationTotals,
     SubqueueSamples, SubqueueTotals, Table, Transfers, named,
 };
@@ -11,7 +11,9 @@ use narrows_sim::{Outcome, Progress, RunError};
 use narrows_units::Variable;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The outcome of one run; the conditions of a live one; and the progress that can stop the conversion.
@@ -110,6 +112,30 @@ impl PyResult {
         Ok(tables)
     }
 
+    /// Return `count` rows of a table of totals from row `begin`, as far as there are some: dicts, with None for
+    /// "no value".
+    fn rows<'py>(&self, py: Python<'py>, table: &str, begin: usize, count: usize) -> PyResultOf<Bound<'py, PyList>> {
+        let Samples { flow_totals, queue_totals, router_totals, station_totals, subqueue_totals, counters, .. } =
+            &self.0.samples;
+        let Samples { transfers, playback_totals, datagram_totals, impairment_totals, .. } = &self.0.samples;
+        if self.2.stopped() {
+            return Err(run_error(RunError::Stopped));
+        }
+        let part = begin..begin.saturating_add(count);
+        match table {
+            FlowTotals::NAME => rows(py, flow_totals, &counters.flow_totals, part),
+            QueueTotals::NAME => rows(py, queue_totals, &[], part),
+            RouterTotals::NAME => rows(py, router_totals, &counters.router_totals, part),
+            StationTotals::NAME => rows(py, station_totals, &[], part),
+            SubqueueTotals::NAME => rows(py, subqueue_totals, &[], part),
+            Transfers::NAME => rows(py, transfers, &[], part),
+            DatagramTotals::NAME => rows(py, datagram_totals, &[], part),
+            ImpairmentTotals::NAME => rows(py, impairment_totals, &[], part),
+            PlaybackTotals::NAME => rows(py, playback_totals, &[], part),
+            _ => Err(PyValueError::new_err(format!("there is no table of totals {table}"))),
+        }
+    }
+
     /// Return what the rows of `state` describe, by the index in their column `series`: kind of object, its index,
     /// algorithm, variable, unit, meaning, and words for the values 0, 1, 2 ...
     fn series(&self) -> Vec<SeriesTuple> {
@@ -186,11 +212,7 @@ fn columns<'py, T: Table>(
 ) -> PyResultOf<Bound<'py, PyList>> {
     let columns = PyList::empty(py);
     for (column, data) in named(table, counters) {
-        // Lets other threads run, including one that may stop this.
-        py.detach(std::thread::yield_now);
-        if progress.is_some_and(Progress::stopped) {
-            return Err(run_error(RunError::Stopped));
-        }
+        give_way(py, table.len(), progress)?;
         let bytes = PyBytes::new_with(py, table.len() * 8, |buffer| {
             let mut cells = buffer.chunks_exact_mut(8);
             let copied = data.for_each_part(|values| {
@@ -206,3 +228,47 @@ fn columns<'py, T: Table>(
     }
     Ok(columns)
 }
+
+fn rows<'py, T: Table>(
+    py: Python<'py>,
+    table: &T,
+    counters: &[Counter],
+    part: Range<usize>,
+) -> PyResultOf<Bound<'py, PyList>> {
+    let made = PyList::empty(py);
+    let part = part.start..part.end.min(table.len());
+    if part.is_empty() {
+        return Ok(made);
+    }
+    let columns = named(table, counters).into_iter().map(|(column, data)| {
+        let values = match data {
+            Data::Plain(values) => Cow::Borrowed(values),
+            // One value for all rows.
+            Data::Same(value, _) => Cow::Owned(vec![value]),
+            Data::Packed(_) => Cow::Owned(data.to_vec().map_err(|fault| lost(&fault))?),
+        };
+        Ok((PyString::intern(py, column.name), values))
+    });
+    let columns: Vec<_> = columns.collect::<PyResultOf<_>>()?;
+    for row in part {
+        let dict = PyDict::new(py);
+        for (name, values) in &columns {
+            let value = values.get(row).or_else(|| values.first()).copied();
+            // The table has signed numbers too; all others are below 2^63.
+            dict.set_item(name, value.filter(|&value| value != u64::MAX).map(u64::cast_signed))?;
+        }
+        made.append(dict)?;
+    }
+    Ok(made)
+}
+
+/// Lets other threads run, including one that may stop this, between columns of a table that is not small.
+fn give_way(py: Python<'_>, rows: usize, progress: Option<&Progress>) -> PyResultOf<()> {
+    if rows >= MANY {
+        py.detach(std::thread::yield_now);
+    }
+    if progress.is_some_and(Progress::stopped) { Err(run_error(RunError::Stopped)) } else { Ok(()) }
+}
+
+/// Rows from which copying a column takes longer than letting other threads run.
+const MANY: usize = 1000;

@@ -6,6 +6,7 @@ queue discipline, a scheme) are mappings, because the front only shows them: a n
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -432,11 +433,16 @@ def parse(text: str) -> Resolved:
 
 def _made(kind: type[T], row: Mapping[str, Any]) -> T:
     """Make a dataclass of a row; values that are no fields go into its settings, if it has any."""
-    known = {one.name for one in fields(kind)}  # type: ignore[arg-type]
+    known = _fields(kind)  # type: ignore[arg-type]
     values = {name: value for name, value in row.items() if name in known}
     if "settings" in known:
         values["settings"] = {name: value for name, value in row.items() if name not in known}
     return kind(**values)
+
+
+@functools.cache
+def _fields(kind: type[Any]) -> frozenset[str]:
+    return frozenset(one.name for one in fields(kind))
 
 
 def _direction(row: Mapping[str, Any]) -> Direction:

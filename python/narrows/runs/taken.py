@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from narrows import _core
-from narrows.metrics import NS_PER_S
 from narrows.metrics.datagrams import datagram_metrics
 from narrows.metrics.impairments import impairment_metrics
 from narrows.metrics.routers import router_metrics
@@ -17,16 +16,16 @@ from narrows.outcome.samples import Samples
 from narrows.outcome.transfers import Transfers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Sequence
 
     from narrows.metrics.stations import StationMetrics
+    from narrows.metrics.totals import FlowMetrics
     from narrows.metrics.transfers import PlaybackMetrics
     from narrows.model.scenario import Scenario
     from narrows.outcome.conditions import Conditions
-    from narrows.outcome.tidy import CoreTable
 
-_NONE: Final = -1
-"""The engine's "no value", read as a signed number."""
+_TOGETHER: Final = 256
+"""Number of rows of totals that are in memory at once."""
 
 
 def taken(
@@ -60,10 +59,14 @@ def taken(
     narrows._core.Stopped
         If it was stopped through the gauge.
     """
-    tables = result.tables()
     check = (lambda: None) if gauge is None else gauge.check
-    transfers = Transfers.from_core(tables["transfers"], result.workload_names, result.flow_names, index)
+    flow_names, queue_names = result.flow_names, result.queue_names
+    transfers = _transfers(result, index)
     controls, channels = scenario.congestion_controls(), scenario.interface_queues()
+    flows = tuple(
+        flow_metrics(name, controls.get(name), totals)
+        for name, totals in zip(flow_names, _rows(result, "flow_totals", check), strict=True)
+    )
     return Run(
         scenario=scenario,
         seed=seed,
@@ -72,57 +75,59 @@ def taken(
         version=_core.version(),
         events=result.events,
         packets=result.packets,
-        flows=tuple(
-            flow_metrics(name, controls.get(name), totals)
-            for name, totals in zip(result.flow_names, _rows(tables["flow_totals"], check), strict=True)
-        ),
+        flows=flows,
         queues=tuple(
             queue_metrics(name, totals, channels.get(name))
-            for name, totals in zip(result.queue_names, _rows(tables["queue_totals"], check), strict=True)
+            for name, totals in zip(queue_names, _rows(result, "queue_totals", check), strict=True)
         ),
         samples=Samples.from_result(result, index),
         transfers=transfers,
         transfer_classes=transfers.metrics(),
-        playbacks=tuple(_playbacks(result, tables)),
+        playbacks=tuple(_playbacks(result, flows)),
         datagrams=tuple(
-            datagram_metrics(result.flow_names[row["flow"] or 0], row)
-            for row in _rows(tables["datagram_totals"], check)
+            datagram_metrics(flow_names[row["flow"] or 0], row) for row in _rows(result, "datagram_totals", check)
         ),
         impairments=tuple(
-            impairment_metrics(result.queue_names[row["queue"] or 0], row)
-            for row in _rows(tables["impairment_totals"], check)
+            impairment_metrics(queue_names[row["queue"] or 0], row) for row in _rows(result, "impairment_totals", check)
         ),
         routers=tuple(
             router_metrics(name, totals)
-            for name, totals in zip(result.router_names, _rows(tables["router_totals"], check), strict=True)
+            for name, totals in zip(result.router_names, _rows(result, "router_totals", check), strict=True)
         ),
-        stations=_stations(scenario, result, tables),
+        stations=_stations(scenario, result),
         subqueues=tuple(
-            subqueue_metrics(f"{result.queue_names[queue]}/{label}", totals)
+            subqueue_metrics(f"{queue_names[queue]}/{label}", totals)
             for (queue, _, label), totals in zip(
-                result.subqueue_names, _rows(tables["subqueue_totals"], check), strict=True
+                result.subqueue_names, _rows(result, "subqueue_totals", check), strict=True
             )
         ),
         conditions=conditions,
     )
 
 
-def _playbacks(result: _core.Result, tables: Mapping[str, CoreTable]) -> Iterator[PlaybackMetrics]:
-    names = result.flow_names
-    starts = next(memoryview(data).cast("q") for name, _, _, data in tables["flow_totals"] if name == "start_ns")
-    for row in _rows(tables["playback_totals"], lambda: None):
-        flow = row["flow"] or 0
-        yield playback_metrics(names[flow], starts[flow] / NS_PER_S, row)
+def _transfers(result: _core.Result, index: int) -> Transfers:
+    if not result.rows("transfers", 0, 1):
+        return Transfers()
+    return Transfers.from_core(result.tables()["transfers"], result.workload_names, result.flow_names, index)
 
 
-def _stations(scenario: Scenario, result: _core.Result, tables: Mapping[str, CoreTable]) -> tuple[StationMetrics, ...]:
-    rows = list(_rows(tables["station_totals"], lambda: None))
-    return all_stations(result.station_names, result.channel_names, rows, scenario.core.duration_ns)
+def _playbacks(result: _core.Result, flows: Sequence[FlowMetrics]) -> Iterator[PlaybackMetrics]:
+    for row in _rows(result, "playback_totals", lambda: None):
+        flow = flows[row["flow"] or 0]
+        yield playback_metrics(flow.name, flow.start_s, row)
 
 
-def _rows(table: CoreTable, check: Callable[[], None]) -> Iterator[dict[str, int | None]]:
-    """Yield rows of a table of totals one at a time: those of 100,000 flows would take gigabytes together."""
-    names = [name for name, *_ in table]
-    for row in zip(*(memoryview(data).cast("q") for *_, data in table), strict=True):
+def _stations(scenario: Scenario, result: _core.Result) -> tuple[StationMetrics, ...]:
+    rows = list(_rows(result, "station_totals", lambda: None))
+    return all_stations(result.station_names, result.channel_names, rows, scenario.core.duration_ns) if rows else ()
+
+
+def _rows(result: _core.Result, table: str, check: Callable[[], None]) -> Iterator[dict[str, int | None]]:
+    """Yield the rows of a table of totals; not all at once: those of 100,000 flows would take gigabytes together."""
+    begin = 0
+    while rows := result.rows(table, begin, _TOGETHER):
+        yield from rows
+        if len(rows) < _TOGETHER:
+            return
+        begin += _TOGETHER
         check()
-        yield {name: None if value == _NONE else value for name, value in zip(names, row, strict=True)}
