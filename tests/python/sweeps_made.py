@@ -40,7 +40,7 @@ def records(made: Sweep, value: Value) -> dict[str, Record]:
             events=1,
             packets=1,
             extra={},
-            rows=(flow,),
+            rows=((tuple(flow), tuple(flow.values())),),
         )
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import resource
@@ -164,6 +165,21 @@ def check(nbytes: float, what: str, allowed: str) -> None:
         raise InputError(message)
 
 
+def never_refused(nbytes: float) -> bool:
+    """Whether `check` accepts an estimate however little memory is left.
+
+    Parameters
+    ----------
+    nbytes : float
+        Estimate.
+
+    Returns
+    -------
+    bool
+    """
+    return nbytes <= _LEAST
+
+
 def budget() -> _core.Budget:
     """Return the memory budget for samples, shared by all runs.
 
@@ -206,10 +222,14 @@ def disk_directory() -> Path:
     pathlib.Path
         ``$TMPDIR``, else ``/var/tmp``, which unlike ``/tmp`` is not in memory.
     """
+    usual = _usual() if "TMPDIR" not in os.environ else None
+    return Path(tempfile.gettempdir()) if usual is None else usual
+
+
+@functools.cache
+def _usual() -> Path | None:
     usual = Path("/var/tmp")  # noqa: S108 - the file has no name there
-    if "TMPDIR" not in os.environ and usual.is_dir() and os.access(usual, os.W_OK | os.X_OK):
-        return usual
-    return Path(tempfile.gettempdir())
+    return usual if usual.is_dir() and os.access(usual, os.W_OK | os.X_OK) else None
 
 
 @contextmanager

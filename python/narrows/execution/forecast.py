@@ -263,9 +263,9 @@ def in_order(missing: Sequence[J]) -> list[J]:
     chosen: list[J] = []
     met: Counter[tuple[int, ...]] = Counter()
     while first and len(chosen) < _BALANCED:
-        few = first if len(first) <= _CANDIDATES else draw.sample(first, _CANDIDATES)
-        best = min(few, key=lambda job: _met(met, job.steps))
-        first.remove(best)
+        few = range(len(first)) if len(first) <= _CANDIDATES else draw.sample(range(len(first)), _CANDIDATES)
+        place = min(few, key=lambda place: _met(met, first[place].steps))
+        best = first.pop(place)
         chosen.append(best)
         met.update(_pairs(best.steps))
     taken = {job.key for job in chosen}

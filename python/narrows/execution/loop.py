@@ -19,6 +19,9 @@ POLL_S: Final = 0.1
 AHEAD: Final = 4
 """Jobs per worker that are submitted and have not ended: enough to keep workers busy, few enough to keep track of."""
 
+MOST_AHEAD: Final = 256
+"""The same of short jobs, which together take no longer than `POLL_S`."""
+
 
 def drive(
     backend: Backend,
@@ -52,14 +55,14 @@ def drive(
     KeyboardInterrupt
         If a signal asked this process to end.
     """
-    pending, told = 0, time.monotonic()
+    pending, told, ahead = 0, time.monotonic(), AHEAD
     while True:
         interruption.check()
         if before is not None:
             before()
         if over():
             break
-        while pending < AHEAD * backend.workers and (job := feed()) is not None:
+        while pending < ahead * backend.workers and (job := feed()) is not None:
             backend.submit(job)
             pending += 1
         if not pending:
@@ -67,6 +70,8 @@ def drive(
         done = backend.get(POLL_S)
         while done is not None:
             pending -= 1
+            short = POLL_S / max(done.seconds, POLL_S / MOST_AHEAD)
+            ahead = max(AHEAD, min(2 * ahead, int(short)))
             took(done)
             done = backend.get(0)
         now = time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from narrows.execution.job import Job
 
 _POLL_S: Final = 0.1
+
+_TELL_S: Final = 0.02
+"""Time in which a thread that has more jobs tells those that ended together: waking another thread for each would take
+longer than a short job, s."""
 
 
 class Threads:
@@ -33,7 +38,8 @@ class Threads:
         self.workers = jobs
         """How many jobs are executed in parallel."""
         self._todo: SimpleQueue[Job[Any] | None] = SimpleQueue()
-        self._ended: SimpleQueue[Done[Any]] = SimpleQueue()
+        self._ended: SimpleQueue[list[Done[Any]]] = SimpleQueue()
+        self._taken: deque[Done[Any]] = deque()
         self._gauges: dict[str, tuple[_core.Progress, float]] = {}
         self._stopped = False
         self._threads: list[Thread] = []
@@ -49,7 +55,9 @@ class Threads:
     def get(self, timeout_s: float) -> Done[Any] | None:
         """Wait for the next job that ends; ``None`` if none ended in that time."""
         with suppress(Empty):
-            return self._ended.get(timeout=timeout_s) if timeout_s > 0 else self._ended.get_nowait()
+            if not self._taken:
+                self._taken.extend(self._ended.get(timeout=timeout_s) if timeout_s > 0 else self._ended.get_nowait())
+            return self._taken.popleft()
         return None
 
     def running(self) -> dict[str, tuple[float, float]]:
@@ -72,6 +80,15 @@ class Threads:
         return self._stopped
 
     def _work(self) -> None:
+        ended: list[Done[Any]] = []
+        try:
+            self._execute(ended)
+        finally:
+            self._tell(ended)
+
+    def _execute(self, ended: list[Done[Any]]) -> None:
+        """Execute jobs; those that ended since the last `_tell` are in the list."""
+        told = time.perf_counter()
         while (job := self._todo.get()) is not None and not self._is_stopped():
             gauge, begun = _core.Progress(), time.perf_counter()
             self._gauges[job.key] = gauge, begun
@@ -83,5 +100,14 @@ class Threads:
             except BaseException as failure:  # noqa: BLE001 - `Done.value` raises it on the thread that waits
                 error = failure
             self._gauges.pop(job.key, None)
+            now = time.perf_counter()
             if not (self._is_stopped() and isinstance(error, _core.Stopped)):
-                self._ended.put(Done(job, result, error, time.perf_counter() - begun))
+                ended.append(Done(job, result, error, now - begun))
+            if now - told >= _TELL_S or self._todo.empty():
+                self._tell(ended)
+                told = now
+
+    def _tell(self, ended: list[Done[Any]]) -> None:
+        if ended:
+            self._ended.put(ended.copy())
+            ended.clear()

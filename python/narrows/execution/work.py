@@ -150,6 +150,7 @@ class Work(Generic[R]):
         self._looked = (0.0, 0.0)
         self._fitting = 0.0
         self._writer: Writer[tuple[Job[R], R]] | None = None
+        self._ended: list[tuple[Job[R], R]] = []
         self._begin = time.monotonic()
 
     def run(self, progress: Hook | None = None) -> None:
@@ -183,6 +184,7 @@ class Work(Generic[R]):
             jobs = iter(self._what.missing)
             report = None if progress is None else lambda: progress(self._state())
             drive(self._backend, lambda: next(jobs, None), self._took, report=report, before=self._take)
+            self._hand_over()
             self._writer.close()
             self._take()
         if progress is not None:
@@ -196,19 +198,25 @@ class Work(Generic[R]):
         with suppress(Exception):
             while (done := self._backend.get(0)) is not None:
                 if done.error is None:
-                    self._writer.put((done.job, done.value()))
+                    self._ended.append((done.job, done.value()))
+        self._hand_over()
         self._writer.close()
         with suppress(Exception):
             self._take()
 
     def _took(self, done: Done[R]) -> None:
         result = done.value()
-        if self._writer is not None:
-            self._writer.put((done.job, result))
+        self._ended.append((done.job, result))
         self._forecast.took(done.job.key, None if self._what.failed(result) else done.seconds)
 
+    def _hand_over(self) -> None:
+        if self._writer is not None and self._ended:
+            self._writer.put(self._ended)
+            self._ended = []
+
     def _take(self) -> None:
-        """Count what has been stored since the last call."""
+        """Hand over what has ended since the last call, and count what has been stored."""
+        self._hand_over()
         for job, result in self._writer.safe() if self._writer is not None else ():
             self.made += 1
             self._failed += self._what.failed(result)

@@ -15,6 +15,7 @@ from narrows.base import memory
 from narrows.base.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from os import PathLike
 
     from narrows.model.scenario import Scenario
@@ -74,7 +75,7 @@ def of(scenario: Scenario, runs: int = 1, jobs: int = 1) -> Estimate:
     Estimate
     """
     size = scenario.core.size()
-    rows = runs * (size["flow_rows"] + size["queue_rows"] + size["router_rows"] + size["state_rows"])
+    rows = runs * _rows(size)
     once = min(jobs, runs)
     parts = {
         f"{size['flows']:,} flows (flows, copies)": size["flows"] * (once * FLOW + (runs - once) * KEPT_FLOW),
@@ -134,9 +135,17 @@ def check_one(scenario: Scenario) -> None:
     InputError
         With the estimate, the bound, and the setting that causes it.
     """
+    size = scenario.core.size()
+    most = size["flows"] * FLOW + size["nodes"] * NODE + size["links"] * LINK + _rows(size) * ROW
+    if memory.never_refused(most):
+        return  # asking the system for its memory takes longer than a short run
     made = of(scenario)
     allowed = "a smaller scenario, or fewer runs at a time (jobs)"
     memory.check(made.memory_bytes - FIXED, f"{scenario.path}: {made.cause}", allowed)
+
+
+def _rows(size: Mapping[str, int]) -> int:
+    return size["flow_rows"] + size["queue_rows"] + size["router_rows"] + size["state_rows"]
 
 
 def free_bytes(directory: str | PathLike[str]) -> int:

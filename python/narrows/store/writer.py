@@ -31,20 +31,20 @@ class Writer(Generic[R]):
 
     def __init__(self, commit: Callable[[Sequence[R]], None]) -> None:
         self._commit = commit
-        self._queue: SimpleQueue[R | None] = SimpleQueue()
-        self._safe: SimpleQueue[R] = SimpleQueue()
+        self._queue: SimpleQueue[Sequence[R] | None] = SimpleQueue()
+        self._safe: SimpleQueue[Sequence[R]] = SimpleQueue()
         self._error: BaseException | None = None
         self._thread = Thread(target=self._work, name="narrows-writer", daemon=True)
         self._thread.start()
 
-    def put(self, record: R) -> None:
-        """Hand over a finished run.
+    def put(self, records: Sequence[R]) -> None:
+        """Hand over finished runs.
 
         Parameters
         ----------
-        record : R
+        records : sequence of R
         """
-        self._queue.put(record)
+        self._queue.put(records)
 
     def safe(self) -> list[R]:
         """Return the runs that were committed since the last call.
@@ -58,10 +58,10 @@ class Writer(Generic[R]):
         RunError
             If writing failed.
         """
-        found = []
+        found: list[R] = []
         with suppress(Empty):
             while True:
-                found.append(self._safe.get_nowait())
+                found += self._safe.get_nowait()
         if self._error is not None and not found:
             raise self._error
         return found
@@ -82,15 +82,14 @@ class Writer(Generic[R]):
             except BaseException as error:  # noqa: BLE001 - `safe` raises it in the thread of the caller
                 self._error = error
                 continue
-            for record in batch:
-                self._safe.put(record)
+            self._safe.put(batch)
 
     def _batch(self, last: float) -> list[R] | None:
         """Wait for a run, then for others that can share its commit; ``None`` at the end."""
         first = self._queue.get()
         if first is None:
             return None
-        batch = [first]
+        batch = list(first)
         until = last + GROUP_S
         while True:
             try:
@@ -100,4 +99,4 @@ class Writer(Generic[R]):
             if more is None:
                 self._queue.put(None)  # for the next call
                 return batch
-            batch.append(more)
+            batch += more

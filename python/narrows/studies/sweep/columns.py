@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +13,10 @@ from narrows.metrics.totals import FlowMetrics, QueueMetrics
 from narrows.outcome.rows import WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    Row = tuple[tuple[str, ...], tuple[Any, ...]]
+    """A row of the data set: its columns, which all rows of a kind share, and their values."""
 
 KINDS: Final[dict[str, type]] = {
     "flow": FlowMetrics,
@@ -34,6 +38,9 @@ NAMES: Final = ("name", "flow_cc", "channel", "role")
 
 INTEGERS: Final = ("seed", "events", "packets")
 TEXTS: Final = ("kind", "address", "status", "error", "digest", *NAMES)
+
+_WORDS: Final = {"cc": "flow_cc", "channel": "channel", "role": "role"}
+"""Columns of words about the subject, by attribute of the metrics."""
 
 RUN_METRICS: Final = ("jain",)
 """Metrics of a run as a whole."""
@@ -101,7 +108,16 @@ def kept_metrics(keep: Iterable[str] | None) -> list[str]:
     return [metric for metric in all_metrics() if wanted is None or metric in wanted]
 
 
-def row_of(kind: str, metrics: Any) -> dict[str, Any]:
+@functools.cache
+def _reader(kind: str) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    """Return the columns of a kind of row, and what reads the values of all but the first from the metrics."""
+    there = {field.name for field in fields(KINDS[kind])}
+    words = {word: column for word, column in _WORDS.items() if word in there}
+    columns = ("kind", "name", *words.values(), *metrics_of(kind))
+    return columns, operator.attrgetter("name", *words, *metrics_of(kind))
+
+
+def row_of(kind: str, metrics: Any) -> Row:
     """Convert metrics to a row without labels.
 
     Parameters
@@ -112,13 +128,7 @@ def row_of(kind: str, metrics: Any) -> dict[str, Any]:
 
     Returns
     -------
-    dict
-        Values by column.
+    Row
     """
-    row: dict[str, Any] = {"kind": kind, "name": metrics.name}
-    for word, column in (("cc", "flow_cc"), ("channel", "channel"), ("role", "role")):
-        if hasattr(metrics, word):
-            row[column] = getattr(metrics, word)
-    for metric in metrics_of(kind):
-        row[metric] = getattr(metrics, metric)
-    return row
+    columns, read = _reader(kind)
+    return columns, (kind, *read(metrics))

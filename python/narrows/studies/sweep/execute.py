@@ -157,6 +157,7 @@ def _check_points(sweep: Sweep) -> None:
 
 def _plan(sweep: Sweep) -> dict[str, list[SweepRun]]:
     """Group runs by content address: points with the same scenario share an address, and run once."""
+    sweep.resolve()
     plan: dict[str, list[SweepRun]] = {}
     for run in sweep.runs:
         plan.setdefault(run.address, []).append(run)

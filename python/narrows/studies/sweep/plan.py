@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 _REMEMBERED: Final = 4096
 """Largest number of points whose parsed scenarios are cached; caching more would fill the memory."""
 
+_TOGETHER: Final = 64
+"""Number of points whose scenarios are parsed at once."""
+
 
 @dataclass(frozen=True)
 class Point:
@@ -74,7 +77,7 @@ class Point:
         try:
             made = Scenario.from_text(self.base.text, self.base.path, self.overrides)
         except ScenarioError as error:
-            raise ScenarioError(self.sweep.told(problem, self) for problem in error.problems) from None
+            raise self._told(error) from None
         if len(self.sweep.points) <= _REMEMBERED:
             self.__dict__["_scenario"] = made
         return made
@@ -90,15 +93,38 @@ class Point:
         try:
             scenario = self.scenario
         except ScenarioError as error:
-            written = sorted((path, str(value)) for path, value in self.overrides.items())
-            return addresses.content(f"{self.base.text}\n{written}", ["refused"]), error
+            return self._refused(error)
+        return self._accepted(scenario, scenario.to_nameless_toml())
+
+    def take(self, parsed: tuple[Scenario, str] | ScenarioError) -> None:
+        """Take what `Scenario.from_text_each` yields for this point, so that it is not parsed again.
+
+        Parameters
+        ----------
+        parsed : tuple or ScenarioError
+        """
+        if isinstance(parsed, ScenarioError):
+            self.__dict__["_resolved"] = self._refused(self._told(parsed))
+            return
+        self.__dict__["_resolved"] = self._accepted(*parsed)
+        if len(self.sweep.points) <= _REMEMBERED:
+            self.__dict__["_scenario"] = parsed[0]
+
+    def _told(self, error: ScenarioError) -> ScenarioError:
+        return ScenarioError(self.sweep.told(problem, self) for problem in error.problems)
+
+    def _refused(self, error: ScenarioError) -> tuple[str, ScenarioError | None]:
+        written = sorted((path, str(value)) for path, value in self.overrides.items())
+        return addresses.content(f"{self.base.text}\n{written}", ["refused"]), error
+
+    def _accepted(self, scenario: Scenario, text: str) -> tuple[str, ScenarioError | None]:
         measure = self.sweep.measure
         parts = [] if measure is None else [f"measure {addresses.fingerprint(measure)}"]
         parts += [
             f"cc {name} {addresses.fingerprint(factory)}"
             for name, factory in sorted(addresses.own_controls(scenario).items())
         ]
-        return addresses.content(scenario.to_nameless_toml(), parts), None
+        return addresses.content(text, parts), None
 
     def __str__(self) -> str:
         """Return columns and values, axis by axis."""
@@ -338,6 +364,21 @@ class Sweep:
     def runs(self) -> Sequence[SweepRun]:
         """All runs, point by point, and seed by seed within a point."""
         return OnDemand(len(self.points) * len(self.seeds), self._run)
+
+    def resolve(self) -> None:
+        """Parse the scenarios of all points, many at once: what a point needs for its runs' addresses."""
+        size = len(self.points)
+        for begin in range(0, size, _TOGETHER):
+            alike: dict[str, list[Point]] = {}
+            for index in range(begin, min(begin + _TOGETHER, size)):
+                point = self.points[index]
+                if "_resolved" not in point.__dict__:
+                    alike.setdefault(point.base.name, []).append(point)
+            for points in alike.values():
+                base = points[0].base
+                parsed = Scenario.from_text_each(base.text, base.path, [point.overrides for point in points])
+                for point, one in zip(points, parsed, strict=True):
+                    point.take(one)
 
     def _point(self, index: int) -> Point:
         steps: list[int] = []

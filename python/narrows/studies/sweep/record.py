@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from narrows.base.errors import InputError, RunError, ScenarioError
 from narrows.runs import simulated as runs
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from narrows import _core
     from narrows.model.scenario import Scenario
     from narrows.outcome import Run
+    from narrows.studies.sweep.columns import Row
     from narrows.studies.sweep.plan import Measure
 
 Status = Literal["ok", "failed"]
@@ -39,8 +40,8 @@ class Record:
         Events handled, and packets that arrived at a node, counted at every hop.
     extra : dict
         Metrics of the run as a whole, including those of a measure.
-    rows : tuple of dict
-        A row for each flow, queue, router, station and channel: values by column.
+    rows : tuple
+        A row for each flow, queue, router, station and channel: its columns and their values.
     """
 
     address: str
@@ -53,9 +54,9 @@ class Record:
     events: int | None = None
     packets: int | None = None
     extra: dict[str, float | None]
-    rows: tuple[dict[str, Any], ...] = ()
+    rows: tuple[Row, ...] = ()
 
-    def all_rows(self) -> list[dict[str, Any]]:
+    def all_rows(self) -> list[Row]:
         """Return the run's own row, followed by the others, without labels."""
         own = {
             "kind": "run",
@@ -68,7 +69,7 @@ class Record:
             "packets": self.packets,
             **self.extra,
         }
-        return [own, *self.rows]
+        return [(tuple(own), tuple(own.values())), *self.rows]
 
 
 def make(scenario: Scenario, seed: int, address: str, measure: Measure | None, gauge: _core.Progress) -> Record:
@@ -176,7 +177,7 @@ def measured(made: Run, measure: Measure | None) -> dict[str, float | None]:
         raise RunError(message) from error
 
 
-def _rows(made: Run) -> list[dict[str, Any]]:
+def _rows(made: Run) -> list[Row]:
     return [
         *(row_of("flow", flow) for flow in made.flows),
         *(row_of("queue", queue) for queue in made.queues),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -113,22 +114,37 @@ def from_records(records: Iterable[Record], layout: Layout) -> pa.Table:
     """
     import pyarrow as pa
 
-    rows: list[Mapping[str, Any]] = []
-    seeds: list[int] = []
-    addresses: list[str] = []
+    groups: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+    places: dict[tuple[str, ...], list[int]] = {}
     extra: dict[str, None] = {}
+    rows = 0
     for record in records:
-        mine = record.all_rows()
-        rows += mine
-        seeds += [record.seed] * len(mine)
-        addresses += [record.address] * len(mine)
+        identity = record.seed, record.address
+        for names, values in record.all_rows():
+            groups.setdefault(names, []).append((*identity, *values))
+            places.setdefault(names, []).append(rows)
+            rows += 1
         extra |= dict.fromkeys(record.extra)
     kept = set(layout.metrics)
     more = [name for name in extra if name in kept or name not in columns.RUN_METRICS]
-    fields = layout.core_fields(more)
-    given: dict[str, list[Any]] = {"seed": seeds, "address": addresses}
-    arrays = [pa.array(given.get(f.name) or [row.get(f.name) for row in rows], type=f.type) for f in fields]
-    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+    schema = pa.schema(layout.core_fields(more))
+    # Rows of a kind have the same columns, so each kind is a table, and the rows are then put into their order.
+    parts = [_group(("seed", "address", *names), values, schema) for names, values in groups.items()]
+    if not parts:
+        return schema.empty_table()
+    order = [0] * rows
+    for number, place in enumerate(itertools.chain.from_iterable(places.values())):
+        order[place] = number
+    return pa.concat_tables(parts).take(pa.array(order, pa.int64())).combine_chunks()
+
+
+def _group(names: tuple[str, ...], rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+    """Return rows with these columns as a table; columns of the schema that they have not are null."""
+    import pyarrow as pa
+
+    given = dict(zip(names, zip(*rows, strict=True), strict=True))
+    arrays = [pa.array(given[f.name], type=f.type) if f.name in given else pa.nulls(len(rows), f.type) for f in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def labelled(records: Sequence[Record], plan: Mapping[str, Sequence[SweepRun]], layout: Layout) -> pa.Table:
