@@ -14,11 +14,13 @@ from bench.machine import machine
 from bench.measure import Effort, MeasurementError, System
 from bench.results import RESULTS, Results, notes
 from bench.suite import grow, idle_flows, probes, table
+from bench.sweeps import sweeps
 from bench.systems import BuildError, Places, others, ours
 from bench.workloads import ROOT, WORKLOADS
 
-#: Parts besides the workloads: growth with the number of flows, memory of idle flows, the cost of sampling.
-PARTS = ("W5", "idle", "probes")
+#: Parts besides the workloads: growth with the number of flows, memory of idle flows, the cost of sampling, and of a
+#: short run in a sweep.
+PARTS = ("W5", "idle", "probes", "sweeps")
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -116,8 +118,10 @@ def run(chosen: argparse.Namespace, console: Console) -> Results:
         grown = grow(growing, brief, tell) if "W5" in chosen.only else []
         still = idle_flows(narrows, effort, tell) if "idle" in chosen.only else None
         probed = probes(narrows, effort, tell) if "probes" in chosen.only else []
+        status.update("narrows sweep")
+        swept = sweeps(min(effort.repeat, 3), effort.limit_s) if "sweeps" in chosen.only else None
         status.update("narrows --help")
-        return Results(here, notes([narrows, *peers, *own[1:]]), rows, grown, still, probed, help_seconds())
+        return Results(here, notes([narrows, *peers, *own[1:]]), rows, grown, still, probed, help_seconds(), swept)
 
 
 def keep(results: Results, folder: Path) -> list[Path]:

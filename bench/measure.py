@@ -74,6 +74,30 @@ def measure(command: Sequence[str], limit_s: float, cwd: Path | None = None) -> 
     count for every system. Peak memory is reported by the process itself: what ``wait`` reports may include memory of
     the parent. The program prints one JSON object, and nothing else in braces after it.
     """
+    ended = _ended(command, limit_s, cwd)
+    if ended is None:
+        return None
+    output, cpu_s = ended
+    if "{" not in output:
+        raise MeasurementError(f"{' '.join(command)} printed no result:\n{output[-2000:]}")
+    result = json.loads(output[output.rindex("{") : output.rindex("}") + 1])
+    sent = result.get("sent_packets")
+    return Run(
+        cpu_s=cpu_s,
+        peak_rss_bytes=int(result["peak_rss_bytes"]),
+        delivered=int(result["delivered_packets"]),
+        sent=None if sent is None else int(sent),
+    )
+
+
+def cpu_seconds(command: Sequence[str], limit_s: float, cwd: Path | None = None) -> float | None:
+    """User and system time of a program and its threads in seconds; None if it used more than the limit."""
+    ended = _ended(command, limit_s, cwd)
+    return None if ended is None else ended[1]
+
+
+def _ended(command: Sequence[str], limit_s: float, cwd: Path | None) -> tuple[str, float] | None:
+    """Output and CPU time of a program; None if it used more CPU time than the limit and was ended."""
     process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     seconds = math.ceil(limit_s)
     resource.prlimit(process.pid, resource.RLIMIT_CPU, (seconds, seconds + 1))
@@ -89,17 +113,10 @@ def measure(command: Sequence[str], limit_s: float, cwd: Path | None = None) -> 
         raise
     if process.returncode == -signal.SIGXCPU:
         return None
-    if process.returncode != 0 or "{" not in output:
+    if process.returncode != 0:
         message = f"{' '.join(command)} ended with status {process.returncode}:\n{output[-2000:]}"
         raise MeasurementError(message)
-    result = json.loads(output[output.rindex("{") : output.rindex("}") + 1])
-    sent = result.get("sent_packets")
-    return Run(
-        cpu_s=usage.ru_utime + usage.ru_stime,
-        peak_rss_bytes=int(result["peak_rss_bytes"]),
-        delivered=int(result["delivered_packets"]),
-        sent=None if sent is None else int(sent),
-    )
+    return output, usage.ru_utime + usage.ru_stime
 
 
 def median_run(runs: Sequence[Run]) -> Run:

@@ -8,6 +8,7 @@ from typing import Any
 from bench.machine import Machine
 from bench.measure import Row, System
 from bench.suite import Growth, Idle, Probes
+from bench.sweeps import Sweeps
 from bench.workloads import HERE, WORKLOADS
 
 RESULTS = HERE / "results"
@@ -27,6 +28,7 @@ class Results:
     idle: Idle | None
     probes: list[Probes]
     help_s: float | None
+    sweeps: Sweeps | None = None
 
     @classmethod
     def read(cls, path: Path) -> "Results":
@@ -43,6 +45,7 @@ class Results:
             None if idle is None else Idle(tuple(idle["flows"]), tuple(idle["peak_rss_bytes"])),
             [Probes(**one) for one in data["probes"]],
             data["help_s"],
+            _sweeps(data.get("sweeps")),
         )
 
     def write(self, path: Path) -> None:
@@ -115,6 +118,12 @@ class Results:
             parts.append(
                 f"**Probes**: all flows and queues sampled every {self.probes[0].every}.\n\n" + "\n".join(lines)
             )
+        if self.sweeps is not None:
+            few, many = self.sweeps.runs
+            parts.append(
+                f"**Sweeps**: {1e3 * self.sweeps.per_run_s:.2f} ms of CPU for each run of 1 ms of a dumbbell with two "
+                f"flows, each a point of its own (`narrows sweep` with {many:,} runs less that with {few:,})."
+            )
         if self.help_s is not None:
             parts.append(f"`narrows --help` takes {self.help_s:.2f} s of wall-clock time.")
         return parts
@@ -127,6 +136,10 @@ def notes(systems: list[System]) -> dict[str, str]:
 
 def _row(data: dict[str, Any]) -> Row:
     return Row(**{**data, "cpu_s_all": tuple(data["cpu_s_all"])})
+
+
+def _sweeps(data: dict[str, Any] | None) -> Sweeps | None:
+    return None if data is None else Sweeps(tuple(data["runs"]), tuple(data["cpu_s"]))
 
 
 def _order(one: Growth) -> tuple[bool, str, bool, int]:

@@ -14,6 +14,7 @@ from bench.machine import Machine
 from bench.measure import Effort, MeasurementError, Run, System, interleaved, measure, row
 from bench.results import Results
 from bench.suite import Growth, Idle, Probes
+from bench.sweeps import Sweeps
 from bench.systems import BuildError, htsim, ns2, ns3
 from tests.python.plainly import as_json
 
@@ -124,7 +125,14 @@ def results() -> Results:
     rows = [row("W1", ours, runs), row("W1", other, [Run(2.0, 1 << 20, 1_000_000, None)]), row("W2", other, [])]
     grown = [Growth(flows, "shared", row(f"W5-{flows}", ours, runs)) for flows in (10, 100)]
     return Results(
-        machine, {"Narrows": "CUBIC"}, rows, grown, Idle((1, 2), (10, 30)), [Probes("W1", "10 ms", 1.0, 1.05, 1.2)], 0.3
+        machine,
+        {"Narrows": "CUBIC"},
+        rows,
+        grown,
+        Idle((1, 2), (10, 30)),
+        [Probes("W1", "10 ms", 1.0, 1.05, 1.2)],
+        0.3,
+        Sweeps((1_000, 11_000), (2.0, 5.0)),
     )
 
 
@@ -141,6 +149,7 @@ def test_tables_say_rates_ratios_and_what_was_too_slow() -> None:
     assert "| other 1 | 1 | 2.00 | 1,000,000 |  | **500,000** | 4.00 x | 1.0 |" in text
     assert "over the limit" in text
     assert "| W1 | 1.000 | 1.050 | +5.0% | 1.200 | +20.0% |" in text
+    assert "0.30 ms of CPU for each run" in text
 
 
 def test_each_run_keeps_a_file_of_its_own_and_the_latest(tmp_path: Path) -> None:
