@@ -352,3 +352,17 @@ def test_two_files_that_would_be_kept_as_one_are_refused(tmp_path: Path) -> None
     (tmp_path / "some.toml").write_text('[[axes]]\npath = "scenario"\nvalues = ["a/b.toml", "a-b.toml"]\n')
     with pytest.raises(SweepError, match=r"some.toml:3: .*a-b.toml and a/b.toml would be kept in one file; allowed"):
         Sweep.from_file(tmp_path / "some.toml")
+
+
+def test_points_parsed_together_are_those_parsed_one_by_one() -> None:
+    text = SHORT.replace('"reno", "cubic"', '"reno", "misspelt", "cubic"')
+    together, alone = Sweep.parse(text), Sweep.parse(text)
+    together.resolve()
+    assert [run.address for run in together.runs] == [run.address for run in alone.runs]
+    assert [str(point.refusal) for point in together.points] == [str(point.refusal) for point in alone.points]
+    assert sum(point.refusal is not None for point in together.points) == len(together.points) / 3
+    first = together.points[0].scenario
+    assert (first.to_toml(), first.overrides) == (
+        alone.points[0].scenario.to_toml(),
+        alone.points[0].scenario.overrides,
+    )
