@@ -86,6 +86,15 @@ struct Stamps {
     ring: VecDeque<Stamp>,
 }
 
+impl Stamps {
+    /// Keeps the stamp of a segment that was added.
+    #[inline(never)]
+    fn push(&mut self, stamp: Option<Stamp>) {
+        make_room(&mut self.ring);
+        self.ring.push_back(stamp.unwrap_or_default());
+    }
+}
+
 /// State that only losses need.
 #[derive(Debug, Default)]
 struct Losses {
@@ -234,8 +243,7 @@ impl Scoreboard {
         make_room(&mut self.segments);
         self.segments.push_back(segment);
         if let Some(stamps) = &mut self.stamps {
-            make_room(&mut stamps.ring);
-            stamps.ring.push_back(stamp.unwrap_or_default());
+            stamps.push(stamp);
         }
     }
 
