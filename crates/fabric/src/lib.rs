@@ -48,7 +48,7 @@ pub use ideal::Paths;
 pub use impair::{Impair, ImpairMeter};
 pub use link::{Chosen, Counted, Intervention, LinkDirection, LinkMeter, LinkWatch, Selection};
 pub use loss::LossModel;
-pub use meter::FlowMeter;
+pub use meter::{FlowMeter, UdpCounts};
 pub use node::{Exit, Node, Nodes};
 pub use page::PageLoad;
 pub use parts::{link_direction, link_direction_of, link_losses, queue};

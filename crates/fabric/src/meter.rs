@@ -31,14 +31,21 @@ pub struct FlowMeter {
     max_bin_bytes: u64,
     /// Payload packets of the data direction, dropped by queues or corrupted on links.
     pub lost_packets: u64,
-    /// Payload bytes of datagrams that reached the receiving host (UDP only).
-    pub datagram_bytes: u64,
-    /// Datagrams sent (UDP only).
-    pub sent_packets: u64,
-    /// Payload of the datagrams sent (UDP only).
-    pub sent_bytes: u64,
+    /// What only a UDP flow counts.
+    udp: Option<Box<UdpCounts>>,
     /// When a bounded transfer was delivered in full; [`Instant::NEVER`] before that.
     finished_at: Instant,
+}
+
+/// What a UDP flow counts, and a connection counts for itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UdpCounts {
+    /// Payload bytes of datagrams that reached the receiving host.
+    pub received_bytes: u64,
+    /// Datagrams sent.
+    pub sent_packets: u64,
+    /// Payload bytes of the datagrams sent.
+    pub sent_bytes: u64,
 }
 
 impl Default for FlowMeter {
@@ -54,9 +61,7 @@ impl Default for FlowMeter {
             earlier: None,
             max_bin_bytes: 0,
             lost_packets: 0,
-            datagram_bytes: 0,
-            sent_packets: 0,
-            sent_bytes: 0,
+            udp: None,
             finished_at: Instant::NEVER,
         }
     }
@@ -89,6 +94,16 @@ impl FlowMeter {
         if self.recent_len as usize == RECENT {
             self.put_away();
         }
+    }
+
+    /// What a UDP flow has counted.
+    pub fn udp(&self) -> UdpCounts {
+        self.udp.as_deref().copied().unwrap_or_default()
+    }
+
+    /// What a UDP flow counts, for counting.
+    pub fn udp_mut(&mut self) -> &mut UdpCounts {
+        self.udp.get_or_insert_default()
     }
 
     /// Latest round-trip time sample.

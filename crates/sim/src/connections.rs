@@ -58,7 +58,7 @@ impl Connections {
 pub(crate) fn delivered(connections: &Connections, flow: usize, state: &FlowState) -> Bytes {
     match connections.get(flow, state.sender().other()) {
         Some(receiver) => receiver.delivered_to_app() - receiver.readable(),
-        None => Bytes::new(state.meter.datagram_bytes),
+        None => Bytes::new(state.meter.udp().received_bytes),
     }
 }
 

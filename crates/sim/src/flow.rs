@@ -96,3 +96,13 @@ impl FlowState {
         if self.server_sends { End::Server } else { End::Client }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_is_three_cache_lines() {
+        assert!(size_of::<FlowState>() <= 192, "{}", size_of::<FlowState>());
+    }
+}

@@ -24,7 +24,7 @@ impl World<'_> {
             state.meter.arrived(parcel.size(), packet.payload_len, now);
         }
         let Some(connection) = self.connections.get_mut(flow, end) else {
-            state.meter.datagram_bytes += u64::from(packet.payload_len);
+            state.meter.udp_mut().received_bytes += u64::from(packet.payload_len);
             if let (Some(meter), Transport::Udp(UdpRepr { rtp: Some(rtp), .. })) =
                 (&mut state.datagrams, &packet.transport)
             {
@@ -284,8 +284,9 @@ impl World<'_> {
             payload_len: u32::try_from(payload.as_u64()).unwrap_or(u32::MAX),
         };
         let state = &mut self.flows[flow];
-        state.meter.sent_packets += 1;
-        state.meter.sent_bytes += payload.as_u64();
+        let counts = state.meter.udp_mut();
+        counts.sent_packets += 1;
+        counts.sent_bytes += payload.as_u64();
         let way = self.routes.start(flow, true);
         if let Some(parcel) = self.parcels.keep(&packet, flow, true, way) {
             self.send(parcel, probe);
