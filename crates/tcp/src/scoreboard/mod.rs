@@ -12,7 +12,8 @@
 //! Offsets are 64-bit positions in this end's stream and never wrap; the FIN takes the octet after the last byte.
 //!
 //! This file has the state, its sums and cumulative acknowledgments. `sack.rs` has what SACK blocks change; `lost.rs`
-//! has which segments are deemed lost and what is sent again; `order.rs` has the order of sending.
+//! has which segments are deemed lost and what is sent again; `order.rs` has the order of sending; `room.rs` has the
+//! capacity of the rings.
 
 mod lost;
 mod order;

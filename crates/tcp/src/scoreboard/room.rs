@@ -1,7 +1,7 @@
 //! Room in the rings of a board: with thousands of connections, capacity that is not used is most of the memory.
 //!
-//! A ring grows by a quarter, not to the double, and gives back what it no longer needs when it is three quarters empty.
-//! Both take constant time per element on average.
+//! A ring grows by a quarter, not to the double, and gives back what it no longer needs when it is three quarters
+//! empty. Both take constant time per element on average.
 
 use std::collections::VecDeque;
 
