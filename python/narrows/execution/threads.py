@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 _POLL_S: Final = 0.1
 
-_TELL_S: Final = 0.02
-"""Time in which a thread that has more jobs tells those that ended together: waking another thread for each would take
-longer than a short job, s."""
+_RING_S: Final = 0.02
+"""Shortest time between two calls of a thread that has more jobs, s. Waking the thread that waits for each job would
+take longer than a short job; it looks by itself when its wait ends."""
 
 
 class Threads:
@@ -38,8 +38,8 @@ class Threads:
         self.workers = jobs
         """How many jobs are executed in parallel."""
         self._todo: SimpleQueue[Job[Any] | None] = SimpleQueue()
-        self._ended: SimpleQueue[list[Done[Any]]] = SimpleQueue()
-        self._taken: deque[Done[Any]] = deque()
+        self._ended: deque[Done[Any]] = deque()
+        self._bell: SimpleQueue[None] = SimpleQueue()
         self._gauges: dict[str, tuple[_core.Progress, float]] = {}
         self._stopped = False
         self._threads: list[Thread] = []
@@ -53,11 +53,12 @@ class Threads:
             thread.start()
 
     def get(self, timeout_s: float) -> Done[Any] | None:
-        """Wait for the next job that ends; ``None`` if none ended in that time."""
-        with suppress(Empty):
-            if not self._taken:
-                self._taken.extend(self._ended.get(timeout=timeout_s) if timeout_s > 0 else self._ended.get_nowait())
-            return self._taken.popleft()
+        """Wait for the next job that ends; ``None`` if none has ended, at the latest after that time."""
+        if timeout_s > 0 and not self._ended:
+            with suppress(Empty):
+                self._bell.get(timeout=timeout_s)
+        with suppress(IndexError):
+            return self._ended.popleft()
         return None
 
     def running(self) -> dict[str, tuple[float, float]]:
@@ -80,14 +81,6 @@ class Threads:
         return self._stopped
 
     def _work(self) -> None:
-        ended: list[Done[Any]] = []
-        try:
-            self._execute(ended)
-        finally:
-            self._tell(ended)
-
-    def _execute(self, ended: list[Done[Any]]) -> None:
-        """Execute jobs; those that ended since the last `_tell` are in the list."""
         told = time.perf_counter()
         while (job := self._todo.get()) is not None and not self._is_stopped():
             gauge, begun = _core.Progress(), time.perf_counter()
@@ -102,12 +95,7 @@ class Threads:
             self._gauges.pop(job.key, None)
             now = time.perf_counter()
             if not (self._is_stopped() and isinstance(error, _core.Stopped)):
-                ended.append(Done(job, result, error, now - begun))
-            if now - told >= _TELL_S or self._todo.empty():
-                self._tell(ended)
+                self._ended.append(Done(job, result, error, now - begun))
+            if now - told >= _RING_S or self._todo.empty():
+                self._bell.put(None)
                 told = now
-
-    def _tell(self, ended: list[Done[Any]]) -> None:
-        if ended:
-            self._ended.put(ended.copy())
-            ended.clear()
