@@ -118,6 +118,22 @@ pub struct Path {
     pub slow_start_at_equality: bool,
 }
 
+impl Path {
+    /// What growth needs of an ACK of `acked` on this path.
+    #[must_use]
+    pub fn plain(&self, acked: Bytes) -> PlainAck {
+        PlainAck {
+            acked,
+            now: self.now,
+            smss: self.smss,
+            srtt: self.srtt,
+            min_rtt: self.min_rtt,
+            cwnd_limited: self.cwnd_limited,
+            slow_start_at_equality: self.slow_start_at_equality,
+        }
+    }
+}
+
 /// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateSample {
@@ -251,6 +267,26 @@ pub struct Needs {
     pub loss_after_echo: bool,
 }
 
+/// An ACK that delivers data while nothing is suspicious: what growth in congestion avoidance needs of [`Ack`] and
+/// [`Path`]. Filling those in costs more than the growth.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainAck {
+    /// [`Ack::acked`].
+    pub acked: Bytes,
+    /// [`Path::now`].
+    pub now: Instant,
+    /// [`Path::smss`].
+    pub smss: Bytes,
+    /// [`Path::srtt`].
+    pub srtt: Option<Duration>,
+    /// [`Path::min_rtt`].
+    pub min_rtt: Option<Duration>,
+    /// [`Path::cwnd_limited`].
+    pub cwnd_limited: bool,
+    /// [`Path::slow_start_at_equality`].
+    pub slow_start_at_equality: bool,
+}
+
 /// A congestion control algorithm.
 ///
 /// Call order for one ACK: [`observe`](Self::observe), [`on_lost`](Self::on_lost) for each segment found lost,
@@ -279,6 +315,13 @@ pub trait CongestionControl: fmt::Debug + Send {
 
     /// Grows (or moves) the window on an ACK that delivered data.
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window);
+
+    /// Does [`on_ack`](Self::on_ack) for an ACK in the phase Open, by less; returns `false`, with nothing changed, if that
+    /// needs more than `ack` has. An algorithm that needs no more than this in congestion avoidance saves the connection
+    /// two thirds of the cost of an ACK's growth.
+    fn on_plain_ack(&mut self, _ack: &PlainAck, _win: &mut Window) -> bool {
+        false
+    }
 
     /// Reduces the window: sets `ssthresh`, and sets `cwnd` to its value after recovery (after a timeout: to its value
     /// from now on, one SMSS by RFC 5681). Recovery inflates the window or phases in the reduction.

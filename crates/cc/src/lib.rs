@@ -24,8 +24,8 @@ pub mod windowed;
 
 pub use algorithms::none;
 pub use interface::{
-    Ack, Advice, Clocks, Congestion, CongestionControl, EcnFeedback, LostSegment, Needs, Path, Phase, RateSample, Sent,
-    Silent, Window,
+    Ack, Advice, Clocks, Congestion, CongestionControl, EcnFeedback, LostSegment, Needs, Path, Phase, PlainAck,
+    RateSample, Sent, Silent, Window,
 };
 pub use registry::{build, find, registry};
 pub use row::{Ns2Agent, Param, ParamError, ParamKind, ParamValue, Params, Response, Row, Traits};

@@ -91,6 +91,8 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
         sampling: scenario.sampling,
         states: crate::states::StateSampler::new(scenario, options.disciplines),
         plain_loop,
+        plain_hosts: false,
+        all_lines: false,
         case: scenario.case.as_ref().map(|case| Box::new(CaseRun::new(case, options))),
         events: 0,
         look_at: 0,

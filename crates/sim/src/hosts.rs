@@ -14,6 +14,9 @@ impl World<'_> {
     /// Handles a packet that arrives at a host for one of its flows.
     #[inline]
     pub(crate) fn deliver<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) {
+        if self.plain_hosts && self.deliver_plain(parcel, probe) {
+            return;
+        }
         let now = self.now;
         let flow = parcel.flow();
         let end = if parcel.along() { End::Server } else { End::Client };
@@ -94,7 +97,7 @@ impl World<'_> {
 
     /// Notes when a bounded transfer has reached the receiving application in full.
     #[inline]
-    fn note_finish(&mut self, flow: usize) {
+    pub(crate) fn note_finish(&mut self, flow: usize) {
         let now = self.now;
         let state = &mut self.flows[flow];
         if state.size < Bytes::MAX
@@ -132,15 +135,19 @@ impl World<'_> {
                 }
                 continue;
             }
-            let state = &mut self.flows[flow];
-            let alarm = &mut state.alarms[end.index()];
-            let due = connection.poll_timeout_before(*alarm);
-            // A timer event that comes too early does no harm: it arms the slot again.
-            if due < *alarm {
-                *alarm = due;
-                self.agenda.arm(self.slots.timer(flow, end), due);
-            }
-            return;
+            let due = connection.poll_timeout_before(self.flows[flow].alarms[end.index()]);
+            return self.alarm(flow, end, due);
+        }
+    }
+
+    /// Arms the timer of an end for `due`, if its slot is armed for later.
+    #[inline]
+    pub(crate) fn alarm(&mut self, flow: usize, end: End, due: Instant) {
+        let alarm = &mut self.flows[flow].alarms[end.index()];
+        // A timer event that comes too early does no harm: it arms the slot again.
+        if due < *alarm {
+            *alarm = due;
+            self.agenda.arm(self.slots.timer(flow, end), due);
         }
     }
 

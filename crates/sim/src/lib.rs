@@ -21,6 +21,7 @@ mod lines;
 mod losses;
 mod observe;
 mod parcels;
+mod plain;
 mod radio;
 mod recorder;
 mod routes;

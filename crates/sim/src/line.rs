@@ -53,6 +53,20 @@ struct OnWire {
     parcel: Parcel,
 }
 
+/// A run of packets of one size that find the transmitter free, each of which takes a whole number of nanoseconds: two
+/// numbers change with a packet, and the sums of the line at the end of the run ([`Line::end_run`]).
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    /// The size; no packet has size 0, which is for no run.
+    size: Bytes,
+    /// Packets of the run that are not in the sums yet.
+    packets: u64,
+    /// Time of a transmission.
+    time: Duration,
+    /// From the start of a transmission to the arrival at the far end.
+    passage: Duration,
+}
+
 /// See the module. Fields that every packet needs come first, so that they occupy few cache lines; then those that only
 /// waiting packets need.
 #[derive(Debug)]
@@ -61,6 +75,8 @@ pub(crate) struct Line {
     free_at: Instant,
     /// When the line will next be sampled.
     look_at: Instant,
+    /// What a packet of the present run takes.
+    run: Run,
     /// The largest packet that an empty queue takes.
     largest: Bytes,
     delay: Duration,
@@ -123,6 +139,7 @@ impl Line {
             most_packets: 0,
             most_bytes: 0,
             look_at: Instant::NEVER,
+            run: Run::default(),
             look_every: Duration::ZERO,
             end,
             lossy,
@@ -141,6 +158,37 @@ impl Line {
     /// at the far end.
     #[inline]
     pub(crate) fn offer(&mut self, size: Bytes, at: Instant) -> Result<Instant, Loss> {
+        if size == self.run.size && at >= self.free_at && at <= self.look_at {
+            debug_assert!(self.waiting.is_empty() && !self.lossy && self.takes(size));
+            self.run.packets += 1;
+            self.free_at = at + self.run.time;
+            return Ok(at + self.run.passage);
+        }
+        self.offer_any(size, at)
+    }
+
+    /// Adds the packets of the run to the sums, and ends it.
+    fn end_run(&mut self) {
+        let run = core::mem::take(&mut self.run);
+        self.passed += run.packets;
+        self.forwarded_bytes += run.packets * run.size.as_u64();
+        self.busy += run.time * run.packets;
+    }
+
+    /// Begins a run of packets like the one that now leaves, if they need no remainder of a nanosecond and no chance.
+    #[inline]
+    fn begin_run(&mut self, size: Bytes) {
+        if !self.lossy
+            && let Some(time) = self.serialiser.whole(size)
+        {
+            self.run = Run { size, packets: 0, time, passage: time + self.delay };
+        }
+    }
+
+    /// Like [`offer`](Self::offer), for any packet.
+    #[inline(never)]
+    fn offer_any(&mut self, size: Bytes, at: Instant) -> Result<Instant, Loss> {
+        self.end_run();
         if at > self.look_at {
             self.look_ahead(at);
         }
@@ -163,6 +211,7 @@ impl Line {
         self.busy += time;
         self.passed += 1;
         self.forwarded_bytes += size.as_u64();
+        self.begin_run(size);
         if self.lossy && self.cold.loss.strikes() {
             self.cold.meter.corrupted += 1;
             return Err(Loss::Corrupted(at));
@@ -253,6 +302,7 @@ impl Line {
     /// The sample of the line at `now`, a sampling time, after all packets that came by then. The caller fills in the
     /// time and the number of the queue.
     pub(crate) fn look(&mut self, now: Instant) -> QueueRow {
+        self.end_run();
         if let Some(row) = self.cold.looks.pop_front() {
             return row;
         }
@@ -278,6 +328,7 @@ impl Line {
 
     /// Counts everything up to `now`, the end of the run, so that [`meter`](Self::meter) is complete.
     pub(crate) fn close_books(&mut self, now: Instant) {
+        self.end_run();
         self.settle(now);
         self.cold.meter.delay.record_many(0, self.passed);
     }

@@ -135,6 +135,25 @@ impl Parcels {
         &self.packets[parcel.place()].0
     }
 
+    /// The packet, for writing the answer to it in its place.
+    #[inline]
+    pub(crate) fn packet_mut(&mut self, parcel: Parcel) -> &mut Packet {
+        &mut self.packets[parcel.place()].0
+    }
+
+    /// The parcel of the packet of `len` bytes that was written in the place of another of the same flow. `along`: it
+    /// travels from the flow's `from` to its `to`, and then carries payload.
+    #[inline]
+    pub(crate) fn reuse(&self, parcel: Parcel, len: Bytes, along: bool, way: Way) -> Parcel {
+        let (loaded, direction) = if along { (LOADED, ALONG) } else { (0, 0) };
+        let new = Parcel {
+            what: (parcel.place() as u64) << 32 | len.as_u64() | loaded,
+            whose: u64::from(way.number()) << 32 | parcel.flow() as u64 | direction,
+        };
+        debug_assert_eq!(new.what & 0xffff_ffff, Parcel::measure(self.packet(new)));
+        new
+    }
+
     /// Prefetches both cache lines of a packet that will soon be read.
     #[inline]
     pub(crate) fn prefetch(&self, parcel: Parcel) {

@@ -116,6 +116,12 @@ impl Routes {
         Some(way)
     }
 
+    /// The hops of a way, and all that follow them in the table.
+    #[inline]
+    pub(crate) fn hops_from(&self, way: Way) -> &[Hop] {
+        self.hops.get(way.0 as usize..).unwrap_or_default()
+    }
+
     /// The next hop of a way.
     #[inline]
     pub(crate) fn hop(&self, way: Way) -> Hop {

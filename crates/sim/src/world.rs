@@ -59,6 +59,10 @@ pub(crate) struct World<'a> {
     /// The state of algorithms as samples, if the scenario asks for it.
     pub(crate) states: Option<Box<crate::states::StateSampler>>,
     pub(crate) plain_loop: bool,
+    /// See [`has_plain_hosts`](Self::has_plain_hosts).
+    pub(crate) plain_hosts: bool,
+    /// Whether each hop is a line: there is no other direction of a link, and no 802.11 channel.
+    pub(crate) all_lines: bool,
     /// The scenario's test case, if it has one.
     pub(crate) case: Option<Box<crate::case::CaseRun>>,
     pub(crate) events: u64,
@@ -92,6 +96,9 @@ pub(crate) use on_link;
 impl World<'_> {
     /// Arms every source for its first event.
     pub(crate) fn prepare(&mut self) {
+        self.plain_hosts = self.has_plain_hosts();
+        self.all_lines = self.topology.edges.len() == self.links.len()
+            && self.links.iter().all(|link| matches!(link, Link::Line(_)));
         self.arm_changes();
         for flow in 0..self.flows.len() {
             let start = self.flows[flow].start;
@@ -280,6 +287,15 @@ impl World<'_> {
     /// Hands a packet to its next hop: a link, or the interface queue of an 802.11 station.
     #[inline]
     pub(crate) fn send<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) {
+        if self.all_lines {
+            return self.send_by_lines(parcel, self.now);
+        }
+        self.send_any(parcel, probe);
+    }
+
+    /// Hands a packet to its next hop of any kind.
+    #[inline(never)]
+    fn send_any<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) {
         let Some(edge) = self.routes.hop(parcel.way()).edge() else { return self.parcels.release(parcel) };
         match self.links.get(edge) {
             Some(Link::Line(_)) => self.send_by_lines(parcel, self.now),
@@ -295,10 +311,9 @@ impl World<'_> {
     /// an event.
     #[inline]
     pub(crate) fn send_by_lines(&mut self, mut parcel: Parcel, mut at: Instant) {
-        loop {
-            let hop = self.routes.hop(parcel.way());
-            let Some(edge) = hop.edge() else { return };
-            let Link::Line(line) = &mut self.links[edge] else { return };
+        for hop in self.routes.hops_from(parcel.way()) {
+            let Some(edge) = hop.edge() else { return self.parcels.release(parcel) };
+            let Some(Link::Line(line)) = self.links.get_mut(edge) else { return };
             match line.offer(parcel.size(), at) {
                 Ok(arrival) => at = arrival,
                 Err(loss) => return self.lose(parcel, loss, at),

@@ -3,7 +3,8 @@
 use crate::limits::Limits;
 use narrows_cc::start::Start;
 use narrows_cc::{
-    Ack, Advice, Congestion, CongestionControl, LostSegment, Needs, Path, Phase, Sent, Window, growth, resume, start,
+    Ack, Advice, Congestion, CongestionControl, LostSegment, Needs, Path, Phase, PlainAck, Sent, Window, growth,
+    resume, start,
 };
 use narrows_settings::{Config, InitialWindow, SlowStart};
 use narrows_units::{Bytes, Duration};
@@ -97,6 +98,13 @@ impl Controller {
         self.clamp();
     }
 
+    /// Whether the algorithm needs nothing but [`on_ack`](Self::on_ack) while nothing is lost, and no rule but Linux's
+    /// says what a sender does that cwnd does not limit.
+    pub(crate) fn is_plain(&self) -> bool {
+        let Needs { acks, rates, losses, sending, window_in_recovery, loss_after_echo: _ } = self.needs;
+        !(acks || rates || losses || sending || window_in_recovery) && self.limits.is_none()
+    }
+
     #[inline]
     fn clamp(&mut self) {
         self.win.cwnd = self.win.cwnd.max(self.min).min(self.max);
@@ -132,6 +140,16 @@ impl Controller {
     pub(crate) fn on_lost(&mut self, lost: &LostSegment, path: &Path) {
         self.cc.on_lost(lost, path, &mut self.win);
         self.clamp();
+    }
+
+    /// See [`CongestionControl::on_plain_ack`].
+    #[inline]
+    pub(crate) fn on_plain_ack(&mut self, ack: &PlainAck) -> bool {
+        let done = self.cc.on_plain_ack(ack, &mut self.win);
+        if done {
+            self.clamp();
+        }
+        done
     }
 
     #[inline]

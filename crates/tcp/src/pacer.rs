@@ -102,6 +102,11 @@ impl Pacer {
         win.pacing_rate.or((self.own > Rate::ZERO).then_some(self.own))
     }
 
+    /// Whether it delays nothing, and has delayed nothing.
+    pub(crate) fn is_off(&self, win: &Window) -> bool {
+        self.rate(win).is_none() && !self.waiting && self.next == Instant::ZERO
+    }
+
     /// Recomputes the connection's own rate after an ACK, if its setting gives one.
     #[inline]
     pub(crate) fn on_ack(&mut self, setting: Pacing, win: &Window, flight: u64, smss: u64, srtt: Option<Duration>) {

@@ -159,6 +159,15 @@ impl RateSampler {
         }
     }
 
+    /// Notes the delivery of `octets` by an ACK where no samples are taken.
+    #[inline]
+    pub(crate) fn on_acked(&mut self, octets: u64) {
+        self.delivered += octets;
+        if self.delivered > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+    }
+
     /// Bytes were marked lost.
     #[inline]
     pub(crate) fn on_lost(&mut self, bytes: u64) {

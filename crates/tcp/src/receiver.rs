@@ -219,6 +219,18 @@ impl Receiver {
         !self.gap && self.fin.get().is_none() && self.nxt + len <= self.edge
     }
 
+    /// Whether nothing waits behind a gap or is to be reported, no FIN is known, the application reads at once, and
+    /// neither a scheme, Linux's rules nor rLEDBAT decide ACKs or the window.
+    pub(crate) fn is_calm(&self) -> bool {
+        !self.gap
+            && self.dsack.is_none()
+            && self.fin.get().is_none()
+            && self.auto_read
+            && self.cap.is_none()
+            && self.linux.is_none()
+            && self.rledbat.is_none()
+    }
+
     /// Takes `len` bytes of payload at RCV.NXT that it [`expects`](Self::expects), without a FIN.
     #[inline]
     pub(crate) fn on_expected(&mut self, len: u64, now: Instant) {
@@ -414,20 +426,34 @@ impl Receiver {
         if let (true, Some(field)) = (scaled, self.field) {
             return field;
         }
-        if scaled && self.cap.is_none() && self.auto_read && self.linux.is_none() && self.rledbat.is_none() {
-            // The same as `advertise` if the whole buffer is free and the edge moves on.
-            let field = (self.buffer >> self.shift).min(u64::from(u16::MAX));
-            let offered = self.nxt + (field << self.shift);
-            let edge = self.nxt + self.buffer;
-            if edge >= self.offered + self.step() && offered >= self.offered {
-                self.promised = edge.min(self.nxt + (u64::from(u16::MAX) << self.shift));
-                self.offered = offered;
-                self.edge = self.edge.max(offered);
-                self.field = Some(field as u16);
-                return field as u16;
-            }
+        let whole = scaled && self.cap.is_none() && self.auto_read && self.linux.is_none() && self.rledbat.is_none();
+        if whole && let Some(field) = self.offer_whole() { field } else { self.advertise(scaled) }
+    }
+
+    /// [`on_ack_sent`](Self::on_ack_sent) where the receiver [is calm](Self::is_calm).
+    #[inline]
+    pub(crate) fn on_plain_ack_sent(&mut self) -> u16 {
+        self.acked = self.nxt;
+        self.ack_now = false;
+        self.ack_at = Instant::NEVER;
+        if let Some(field) = self.field.or_else(|| self.offer_whole()) { field } else { self.advertise(true) }
+    }
+
+    /// Offers the whole buffer, if that moves the edge on by a worthwhile step: as [`advertise`](Self::advertise), by
+    /// less. Nothing is unread, and nothing else bounds the window.
+    #[inline]
+    fn offer_whole(&mut self) -> Option<u16> {
+        let field = (self.buffer >> self.shift).min(u64::from(u16::MAX));
+        let offered = self.nxt + (field << self.shift);
+        let edge = self.nxt + self.buffer;
+        if edge < self.offered + self.step() || offered < self.offered {
+            return None;
         }
-        self.advertise(scaled)
+        self.promised = edge.min(self.nxt + (u64::from(u16::MAX) << self.shift));
+        self.offered = offered;
+        self.edge = self.edge.max(offered);
+        self.field = Some(field as u16);
+        Some(field as u16)
     }
 
     /// The SACK blocks of the next ACK, at most `max` of them; a duplicate is reported once.

@@ -106,6 +106,13 @@ impl Rtt {
         self.fresh = true;
     }
 
+    /// Notes a sample that the caller has taken.
+    #[inline]
+    pub(crate) fn on_taken(&mut self, rtt: Duration) {
+        self.on_sample(rtt);
+        self.fresh = false;
+    }
+
     /// The latest sample.
     pub(crate) fn latest(&self) -> Option<Duration> {
         known(self.latest)

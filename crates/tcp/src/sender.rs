@@ -53,6 +53,8 @@ pub(crate) struct Sender {
     pub(crate) probe_due: bool,
     /// Whether the override timer has expired, so that segments may leave that silly-window avoidance would hold back.
     pub(crate) overridden: bool,
+    /// Whether the connection may take the plain path (`connection/plain.rs`); here, because it fills a hole.
+    pub(crate) calm: bool,
     /// SND.UNA + SND.WND.
     pub(crate) edge: u64,
     /// SND.WL1 and SND.WL2 as offsets.
@@ -90,6 +92,7 @@ impl Sender {
             by_duplicates: 0,
             probe_due: false,
             overridden: false,
+            calm: false,
             usage: Usage::default(),
             last_sent: Instant::NEVER,
             timed_until: 0,
@@ -193,6 +196,23 @@ impl Sender {
     /// The peer's window at SND.UNA.
     pub(crate) fn window(&self) -> u64 {
         self.edge.saturating_sub(self.una)
+    }
+
+    /// Whether a sequence number is SND.UNA.
+    #[inline]
+    pub(crate) fn is_una(&self, seq: SeqNum) -> bool {
+        seq == self.seq(self.una)
+    }
+
+    /// Whether the application has not closed, and no window probe or override is due or in flight.
+    pub(crate) fn is_calm(&self) -> bool {
+        !(self.fin_wanted || self.fin_sent || self.probed || self.probe_due || self.overridden)
+    }
+
+    /// Whether the application and the peer's window have room for a full segment.
+    #[inline]
+    pub(crate) fn has_full(&self, smss: u64) -> bool {
+        self.edge.min(self.end).saturating_sub(self.nxt) >= smss
     }
 
     /// Whether data or the FIN is still to be sent.

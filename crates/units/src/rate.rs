@@ -162,6 +162,15 @@ impl Serialiser {
         self.last = part;
     }
 
+    /// Time to serialise `amount` at the rate of the last call, if that call was for the same amount, the time is a
+    /// whole number of nanoseconds, and no remainder is carried: each further call would return the same.
+    #[inline]
+    #[must_use]
+    pub fn whole(&self, amount: Bytes) -> Option<Duration> {
+        let whole = self.last.amount == amount && self.last.remainder == 0 && self.remainder == 0;
+        (whole && self.last.quotient < u64::MAX).then(|| Duration::from_nanos(self.last.quotient))
+    }
+
     /// Discards the remainder, as after an idle time.
     #[inline]
     pub fn restart(&mut self) {
@@ -195,6 +204,17 @@ mod tests {
         let mut s = Serialiser::default();
         let total: u64 = (0..3_000).map(|_| s.time_for(Bytes::new(1), Rate::mbps(3)).as_nanos()).sum();
         assert_eq!(total, 8_000_000, "3000 bytes at 3 Mb/s are 8 ms exactly");
+    }
+
+    #[test]
+    fn a_whole_time_repeats_itself() {
+        let mut s = Serialiser::default();
+        assert_eq!(s.whole(Bytes::new(0)), None, "nothing was serialised yet");
+        assert_eq!(s.time_for(Bytes::new(1500), Rate::gbps(1)), Duration::from_micros(12));
+        assert_eq!(s.whole(Bytes::new(1500)), Some(Duration::from_micros(12)));
+        assert_eq!(s.whole(Bytes::new(40)), None, "another amount");
+        assert_eq!(s.time_for(Bytes::new(1), Rate::mbps(3)), Duration::from_nanos(2666));
+        assert_eq!(s.whole(Bytes::new(1)), None, "a remainder of two thirds");
     }
 
     #[test]

@@ -116,6 +116,9 @@ pub struct TcpRepr {
 }
 
 impl TcpRepr {
+    /// Length of the emitted header in bytes if timestamps are its only option.
+    pub const LEN_WITH_TIMESTAMPS: usize = FIXED_LEN + 12;
+
     /// Length of the emitted header in bytes, 20 to 60.
     #[inline]
     #[must_use]

@@ -66,7 +66,7 @@ pub mod ns2;
 use crate::growth::{self, Fraction};
 use crate::hystart::{Feed, HyStart, HyStartPlusPlus, SlowStart};
 use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
-use crate::{Ack, Congestion, CongestionControl, Path, Sent, Window};
+use crate::{Ack, Congestion, CongestionControl, Path, PlainAck, Sent, Window};
 use narrows_units::{Bytes, Duration, Instant, Variable};
 
 /// The registry's row.
@@ -253,7 +253,8 @@ impl Cubic {
     }
 
     /// Starts a congestion avoidance stage at the present window (RFC 9438, sections 4.2 and 4.8).
-    fn begin(&mut self, path: &Path, smss: f64, cwnd: f64) -> Instant {
+    #[cold]
+    fn begin(&mut self, now: Instant, smss: f64, cwnd: f64) -> Instant {
         let epoch = &mut self.epoch;
         if epoch.by_loss && epoch.w_max > cwnd {
             // RFC 9438, figure 2.
@@ -266,17 +267,18 @@ impl Cubic {
         if epoch.cwnd_prior <= 0.0 {
             epoch.cwnd_prior = cwnd;
         }
-        epoch.start = Some(path.now);
-        path.now
+        epoch.start = Some(now);
+        now
     }
 
     /// One ACK's step in congestion avoidance.
-    fn avoid(&mut self, acked: Bytes, path: &Path, win: &mut Window) {
+    #[inline]
+    fn avoid(&mut self, acked: Bytes, path: &PlainAck, win: &mut Window) {
         let smss = path.smss.as_f64().max(1.0);
         let cwnd = self.fraction.exact(win).max(1.0);
         let start = match self.epoch.start {
             Some(start) => start,
-            None => self.begin(path, smss, cwnd),
+            None => self.begin(path.now, smss, cwnd),
         };
         // The share of the window that this ACK covers, at most 1: one ACK counts for one round at most.
         let share = (acked.as_f64() / cwnd).min(1.0);
@@ -317,8 +319,21 @@ impl CongestionControl for Cubic {
             acked = self.start.on_ack(&Feed { acked, rtt: ack.rtt, min_rtt: path.min_rtt }, path, win);
         }
         if !acked.is_zero() && growth::may_grow(path) {
-            self.avoid(acked, path, win);
+            self.avoid(acked, &path.plain(acked), win);
         }
+    }
+
+    fn on_plain_ack(&mut self, ack: &PlainAck, win: &mut Window) -> bool {
+        if win.is_below_ssthresh(ack.slow_start_at_equality) {
+            return false;
+        }
+        let since = ack.now.since(core::mem::replace(&mut self.seen, ack.now));
+        if !ack.cwnd_limited {
+            self.exclude(since);
+        } else if !ack.acked.is_zero() {
+            self.avoid(ack.acked, ack, win);
+        }
+        true
     }
 
     fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window) {

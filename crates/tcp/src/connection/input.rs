@@ -12,6 +12,7 @@ use narrows_wire::{Ecn, Packet, TcpFlags, TcpRepr};
 impl Connection {
     /// Handles a segment that arrived from the peer. Poll for segments afterwards.
     pub fn handle_segment(&mut self, segment: &Packet, now: Instant) {
+        self.tx.calm = false;
         if self.device.is_some() {
             self.on_arrival(segment, now);
         } else {

@@ -25,6 +25,7 @@ impl Connection {
     /// Lets the connection take delivery-rate samples, and count round trips and marks, whatever its congestion control
     /// needs. Called before the first segment. It changes nothing of what the connection sends.
     pub fn begin_measuring(&mut self) {
+        self.tx.calm = false;
         if !self.rate.is_sampling() {
             self.tx.board.keep_stamps();
             self.rate = RateSampler::sampling();

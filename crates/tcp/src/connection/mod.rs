@@ -6,6 +6,7 @@
 //! | `view.rs` | what can be looked at |
 //! | `open.rs` | segments before the connection is synchronized |
 //! | `predicted.rs` | the segments of a bulk transfer where all is well: nearly all |
+//! | `plain.rs` | the same where nothing else is asked for, with the answers |
 //! | `input.rs` | all other segments of a synchronized connection |
 //! | `ack.rs` | an ACK: what it delivers, loss recovery, congestion control |
 //! | `react.rs` | what a sign of congestion does |
@@ -44,6 +45,7 @@ mod merged;
 mod open;
 mod opening;
 mod output;
+mod plain;
 mod predicted;
 mod react;
 mod remains;
@@ -154,6 +156,9 @@ pub struct Connection {
     /// Segments that were as predicted.
     #[cfg(test)]
     pub(crate) predicted: u64,
+    /// Whether the last segment was plain data, which the next segment answers.
+    #[cfg(test)]
+    pub(crate) answers: bool,
 }
 
 impl Connection {
@@ -239,6 +244,8 @@ impl Connection {
             predicts: true,
             #[cfg(test)]
             predicted: 0,
+            #[cfg(test)]
+            answers: false,
             config,
         }
     }
@@ -263,6 +270,7 @@ impl Connection {
     /// Withdraws what the application wrote and was not sent yet. The application may write again unless it has closed;
     /// then the FIN follows what was sent.
     pub fn withdraw(&mut self) {
+        self.tx.calm = false;
         self.tx.withdraw();
         self.forget_unsent();
     }
@@ -290,6 +298,7 @@ impl Connection {
     /// If the peer's SYN has not arrived and nothing was written, the connection is dropped (RFC 9293, section 3.10.4).
     /// With something written the RFC would drop it too; here the FIN follows later.
     pub fn close(&mut self) {
+        self.tx.calm = false;
         if matches!(self.state, State::Listen | State::SynSent) && self.tx.unsent() == 0 {
             self.enter_closed();
         } else {
@@ -303,6 +312,7 @@ impl Connection {
 
     /// Ends the connection at once; the peer gets a RST if it knows of the connection (RFC 9293, section 3.10.5).
     pub fn abort(&mut self) {
+        self.tx.calm = false;
         let told = !matches!(self.state, State::Listen | State::SynSent | State::TimeWait | State::Closed);
         if told && self.socket.is_some() {
             self.reset_actively();
@@ -315,6 +325,7 @@ impl Connection {
     /// Sets whether the application reads at once (the default), so that the window stays open, or by
     /// [`read`](Self::read).
     pub fn set_auto_read(&mut self, on: bool) {
+        self.tx.calm = false;
         self.rx.set_auto_read(on);
     }
 

@@ -16,6 +16,7 @@ const LEAST_MTU: [u32; 2] = [552, 1280];
 impl Connection {
     /// Makes this a full end with a socket's options; call it before the first segment.
     pub fn set_socket(&mut self, options: SocketOptions) {
+        self.tx.calm = false;
         self.socket.get_or_insert_default();
         self.rx.take_whole();
         self.apply(options);

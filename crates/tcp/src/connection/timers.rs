@@ -76,6 +76,7 @@ impl Connection {
 
     /// Does what is due at `now`. Poll for segments afterwards.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.tx.calm = false;
         if now >= self.timers.rare {
             self.on_rare_timeout(now);
         }

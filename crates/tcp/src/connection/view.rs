@@ -155,14 +155,20 @@ impl Connection {
             snd_nxt: tx.nxt,
             delivered: Bytes::new(self.rate.delivered()),
             lost: Bytes::new(self.rate.lost()),
-            cwnd_limited: (self.config.rate_limited != RateLimited::CwndLimited && self.grows_anyway())
-                || tx.usage.is_limited(win, self.config.slow_start_at_equality),
+            cwnd_limited: self.is_cwnd_limited(),
             pacing_rate: self.pacer.rate(win),
             departure: self.pacer.due(),
             phase,
             ecn: self.ecn.feedback(),
             slow_start_at_equality: self.config.slow_start_at_equality,
         }
+    }
+
+    /// Whether cwnd stopped the sender last time, or the window may grow without that.
+    #[inline]
+    pub(super) fn is_cwnd_limited(&self) -> bool {
+        (self.config.rate_limited != RateLimited::CwndLimited && self.grows_anyway())
+            || self.tx.usage.is_limited(&self.congestion.win, self.config.slow_start_at_equality)
     }
 
     /// Whether the window may grow although cwnd did not stop the sender.

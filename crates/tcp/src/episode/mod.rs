@@ -138,6 +138,11 @@ impl Episode {
         reduction_stays && self.prr.is_none() && !self.undo.awaits_advance()
     }
 
+    /// Whether nothing here depends on an ACK that advances SND.UNA: see [`expects`](Self::expects), without marks.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.reduced_until.get().is_none() && !self.in_cwr && self.prr.is_none() && !self.undo.awaits_advance()
+    }
+
     /// Notes an ACK that advances SND.UNA.
     #[inline]
     pub(crate) fn on_advance(&mut self) {

@@ -313,6 +313,24 @@ impl Scoreboard {
         self.end_ack();
     }
 
+    /// When the earliest segment left, and its octets, if `upto` acknowledges it alone and it was sent once.
+    #[inline]
+    pub(crate) fn sole_head(&self, upto: u64) -> Option<(Instant, u64)> {
+        let first = self.segments.front()?;
+        (first.end() == upto && !first.has(flag::EVER)).then_some((first.sent_at, u64::from(first.len)))
+    }
+
+    /// Removes the earliest segment, which has `octets`, from a board that is [clean](Self::is_clean) and keeps no
+    /// stamps.
+    #[inline]
+    pub(crate) fn ack_sole_head(&mut self, octets: u64) {
+        debug_assert!(self.is_clean() && self.stamps.is_none());
+        self.segments.pop_front();
+        self.base += 1;
+        self.outstanding -= octets;
+        self.end_ack();
+    }
+
     /// Removes what `upto` acknowledges cumulatively, and passes each segment, as it was, and its stamp to `visit`.
     #[inline(never)]
     pub(crate) fn ack(&mut self, upto: u64, mut visit: impl FnMut(&Segment, Option<&Stamp>)) {

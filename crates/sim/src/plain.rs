@@ -1,0 +1,92 @@
+//! The plain path of a host: from the arrival of a plain segment to what it makes the host send.
+//!
+//! The generic path is `deliver` and `pump` (`hosts.rs`), which this file follows step by step. Here nothing but TCP is
+//! asked for: no test case looks at the flow, no sample is taken at each event, no small queue bounds the sender, and the
+//! client sends ([`World::has_plain_hosts`]). Whether a segment is plain, and what answers it, the connection decides
+//! (`tcp/src/connection/plain.rs`). An answer is written in the place of the packet that it answers. The plain loop
+//! never takes this path, and tests hold its samples equal.
+
+use crate::flow::End;
+use crate::parcels::Parcel;
+use crate::world::World;
+use narrows_samples::Probe;
+use narrows_scenario::Sampling;
+use narrows_units::Bytes;
+
+impl World<'_> {
+    /// Whether hosts may take the plain path in this run.
+    pub(crate) fn has_plain_hosts(&self) -> bool {
+        !self.plain_loop && self.case.is_none() && self.small_queues.is_empty() && self.sampling != Sampling::Events
+    }
+
+    /// Handles a packet that arrives at a host, if it is plain; returns `false`, with nothing changed, for any other.
+    #[inline]
+    pub(crate) fn deliver_plain<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) -> bool {
+        debug_assert!(self.has_plain_hosts());
+        let flow = parcel.flow();
+        if self.flows[flow].server_sends() {
+            return false;
+        }
+        if parcel.along() {
+            self.receive_plain(parcel, flow, probe)
+        } else {
+            self.acknowledge_plain(parcel, flow, probe)
+        }
+    }
+
+    /// Data at the receiver, and its ACK.
+    #[inline]
+    fn receive_plain<P: Probe>(&mut self, parcel: Parcel, flow: usize, probe: &mut P) -> bool {
+        let now = self.now;
+        let Some(receiver) = self.connections.get_mut(flow, End::Server) else { return false };
+        let packet = self.parcels.packet_mut(parcel);
+        if !receiver.take_plain_data(packet, now) {
+            return false;
+        }
+        let state = &mut self.flows[flow];
+        state.meter.arrived(parcel.size(), packet.payload_len, now);
+        let answer = receiver.write_plain_ack(now, packet);
+        let due = receiver.plain_timeout_before(state.alarms[End::Server.index()]);
+        if state.size < Bytes::MAX {
+            self.note_finish(flow);
+        }
+        self.alarm(flow, End::Server, due);
+        match answer {
+            Some(len) => {
+                let way = self.routes.start(flow, false);
+                self.send(self.parcels.reuse(parcel, len, false, way), probe);
+            }
+            None => self.parcels.release(parcel),
+        }
+        true
+    }
+
+    /// An ACK at the sender, and the data that it lets leave.
+    #[inline]
+    fn acknowledge_plain<P: Probe>(&mut self, parcel: Parcel, flow: usize, probe: &mut P) -> bool {
+        let now = self.now;
+        let Some(sender) = self.connections.get_mut(flow, End::Client) else { return false };
+        let packet = self.parcels.packet_mut(parcel);
+        let Some(rtt) = sender.take_plain_ack(packet, now) else { return false };
+        let state = &mut self.flows[flow];
+        state.meter.round_trip(rtt);
+        let sent = sender.write_plain_data(now, packet);
+        // Seldom more than one leaves: those do by the generic path.
+        let rests = sender.rests_plainly(now);
+        if rests {
+            let due = sender.plain_timeout_before(state.alarms[End::Client.index()]);
+            self.alarm(flow, End::Client, due);
+        }
+        match sent {
+            Some(len) => {
+                let way = self.routes.start(flow, true);
+                self.send(self.parcels.reuse(parcel, len, true, way), probe);
+            }
+            None => self.parcels.release(parcel),
+        }
+        if !rests {
+            self.pump(flow, End::Client, probe);
+        }
+        true
+    }
+}

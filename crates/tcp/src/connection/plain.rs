@@ -1,0 +1,275 @@
+//! The plain path: a bulk transfer while all is well, in as few steps as it needs.
+//!
+//! Nearly all segments of a bulk transfer are of two kinds: the next data in order at a receiver that sends none, and
+//! an ACK that advances SND.UNA at a sender that has lost nothing. What such a segment does, and what is sent in answer,
+//! is here in one piece. The rules themselves are in the generic path, which is the specification: `predicted.rs`,
+//! `ack.rs` (`digest_plain`), `output.rs` (`choose`, `send_new`) and `header.rs` (`pure_ack`). Tests compare both step
+//! by step (`predicted_segments_are_like_all_others`).
+//!
+//! | generic path | here |
+//! |---|---|
+//! | `handle_segment` with data | [`take_plain_data`](Connection::take_plain_data) |
+//! | `poll_transmit` of the receiver | [`write_plain_ack`](Connection::write_plain_ack) |
+//! | `handle_segment` with an ACK, `take_rtt_sample` | [`take_plain_ack`](Connection::take_plain_ack) |
+//! | `poll_transmit` of the sender | [`write_plain_data`](Connection::write_plain_data) |
+//! | the last `poll_transmit`, which sends nothing | [`rests_plainly`](Connection::rests_plainly) |
+//!
+//! The preconditions have two halves. Those of the connection ([`is_calm`](Connection::is_calm)) change seldom. They are
+//! kept in one flag, which every other way into the connection clears and the next plain segment finds again. Debug
+//! builds compare the flag with the state at each use. Those of the segment are checked each time. A function that finds
+//! any of them false returns `false` or `None` and has changed nothing; the caller then takes the generic path.
+
+use super::Connection;
+use crate::rtt::AckTiming;
+use crate::segment::{Segment, flag};
+use crate::stats::State;
+use narrows_cc::{Ack, Phase, PlainAck};
+use narrows_settings::Pacing;
+use narrows_units::{Bytes, Duration, Instant, Packets};
+use narrows_wire::{Ecn, Packet, TcpFlags, TcpOptions, TcpRepr, Timestamps};
+
+impl Connection {
+    /// Takes a segment with data if it is the next in order, and all is well. The caller then asks for the ACK by
+    /// [`write_plain_ack`](Self::write_plain_ack).
+    #[inline]
+    pub fn take_plain_data(&mut self, segment: &Packet, now: Instant) -> bool {
+        let Some((tcp, ts)) = self.plain_header(segment) else { return false };
+        let len = u64::from(segment.payload_len);
+        let plain = len > 0
+            && self.tx.is_una(tcp.ack)
+            && self.tx.board.is_empty()
+            && !self.tx.has_unsent()
+            && self.rx.expects(len)
+            && segment.ip.ecn() != Ecn::Ce;
+        if !plain {
+            return false;
+        }
+        self.note_plain(tcp, ts, self.tx.una, now);
+        self.stats.data_segments_received += Packets::new(1);
+        self.rx.on_expected(len, now);
+        self.note_no_data();
+        true
+    }
+
+    /// Writes the ACK that [`take_plain_data`](Self::take_plain_data) made due into `out`, and returns the length of
+    /// its IP packet; `None` if none is due yet.
+    #[inline]
+    pub fn write_plain_ack(&mut self, now: Instant, out: &mut Packet) -> Option<Bytes> {
+        debug_assert!(self.is_calm(), "only after plain data");
+        if !self.rx.ack_due() {
+            return None;
+        }
+        self.stats.acks_sent += Packets::new(1);
+        Some(self.write_plain(self.tx.nxt, TcpFlags::ACK, 0, now, out))
+    }
+
+    /// Takes an ACK without data if it advances SND.UNA, and all is well; returns its round-trip time. The caller then
+    /// asks for data by [`write_plain_data`](Self::write_plain_data).
+    #[inline]
+    pub fn take_plain_ack(&mut self, segment: &Packet, now: Instant) -> Option<Duration> {
+        let (tcp, ts) = self.plain_header(segment)?;
+        let ack = self.tx.offset(tcp.ack);
+        let plain = segment.payload_len == 0
+            && ack > self.tx.una as i64
+            && ack <= self.tx.nxt as i64
+            && tcp.options.sack.is_empty()
+            && !self.rx.ack_due();
+        if !plain {
+            return None;
+        }
+        let ack = ack as u64;
+        // Before anything changes: the ACK covers whole segments that were sent once.
+        let (sent_at, octets) = self.tx.board.sole_head(ack)?;
+        self.note_plain(tcp, ts, ack, now);
+        self.tx.repeated_acks = 0;
+        self.tx.una = ack;
+        self.episode.on_advance();
+        self.tx.board.ack_sole_head(octets);
+        self.rate.on_acked(octets);
+        self.timers.retries = 0;
+        let rtt = now.since(sent_at);
+        debug_assert_eq!(Some(rtt), timed_once(sent_at, octets, now), "the sample of a segment that was sent once");
+        self.rtt.on_taken(rtt);
+        self.sample_rto(rtt);
+        self.timers.rto = if self.tx.board.is_empty() { Instant::NEVER } else { now + self.rto.current() };
+        self.recovery.touch(now, false);
+        self.grow_plainly(octets, rtt, ts, now);
+        Some(rtt)
+    }
+
+    /// Lets congestion control grow the window on an ACK of `octets`.
+    #[inline]
+    fn grow_plainly(&mut self, octets: u64, rtt: Duration, ts: Timestamps, now: Instant) {
+        let ack = PlainAck {
+            acked: Bytes::new(octets),
+            now,
+            smss: Bytes::new(self.smss),
+            srtt: self.rto.srtt(),
+            min_rtt: self.rtt.min(),
+            cwnd_limited: self.is_cwnd_limited(),
+            slow_start_at_equality: self.config.slow_start_at_equality,
+        };
+        if !self.congestion.on_plain_ack(&ack) {
+            self.grow_by(octets, rtt, ts, now);
+        }
+    }
+
+    /// Lets any congestion control grow the window on an ACK of `octets`.
+    #[inline(never)]
+    fn grow_by(&mut self, octets: u64, rtt: Duration, ts: Timestamps, now: Instant) {
+        let ack = Ack {
+            acked: Bytes::new(octets),
+            delivered: Bytes::new(octets),
+            rtt: Some(rtt),
+            rate: None,
+            duplicate: false,
+            one_way_delay: Some(self.ts.difference(ts)),
+            clocks: None,
+            marked: Bytes::ZERO,
+            newly_lost: Bytes::ZERO,
+        };
+        let path = self.path_in(Phase::Open, self.tx.board.flight(), now);
+        self.congestion.on_ack(&ack, &path);
+    }
+
+    /// Writes the next full segment of new data into `out`, and returns the length of its IP packet; `None` if the
+    /// windows or the application have no room for one, or not all is well.
+    #[inline]
+    pub fn write_plain_data(&mut self, now: Instant, out: &mut Packet) -> Option<Bytes> {
+        let (smss, flight) = (self.smss, self.tx.board.flight());
+        let room = self.sends_plainly() && flight + smss <= self.congestion.win.cwnd.as_u64();
+        if !room {
+            return None;
+        }
+        let (len, start) = (smss as u32, self.tx.nxt);
+        let push = if self.tx.unsent() == smss { TcpFlags::PSH } else { TcpFlags::NONE };
+        let flags = if self.rate.is_app_limited() { flag::APP_LIMITED } else { 0 };
+        self.tx.board.push(Segment { start, len, flags, turn: 0, sent_at: now }, None);
+        self.tx.nxt += smss;
+        self.stats.sent_bytes += Bytes::new(smss);
+        self.stats.sent_packets += Packets::new(1);
+        self.tx.last_sent = now;
+        self.tx.usage.on_sent();
+        self.timers.persist = Instant::NEVER;
+        self.recovery.touch(now, true);
+        Some(self.write_plain(start, TcpFlags::ACK.with(push), len, now, out))
+    }
+
+    /// Notes that the sender stops because cwnd is full; returns whether that is why.
+    #[inline]
+    pub fn rests_plainly(&mut self, now: Instant) -> bool {
+        let full = self.sends_plainly() && self.tx.board.flight() + self.smss > self.congestion.win.cwnd.as_u64();
+        if full {
+            self.note_usage(true, now);
+        }
+        full
+    }
+
+    /// [`poll_timeout_before`](Self::poll_timeout_before) after a plain segment, while all is well.
+    #[inline]
+    #[must_use]
+    pub fn plain_timeout_before(&self, limit: Instant) -> Instant {
+        if self.recovery.is_timed() && !self.tx.board.is_empty() {
+            return self.poll_timeout_before(limit);
+        }
+        let due = self.timers.rto.min(self.timers.persist).min(self.rx.ack_deadline());
+        debug_assert_eq!(due.min(limit), self.poll_timeout_before(limit).min(limit), "no other timer runs");
+        due
+    }
+
+    /// Whether only cwnd decides if a full segment leaves next. Data is in flight, so that the window is not one after
+    /// an idle time, and the timer runs.
+    #[inline]
+    fn sends_plainly(&mut self) -> bool {
+        if self.congestion.win.pacing_rate.is_some() {
+            self.tx.calm = false;
+        }
+        debug_assert!(!self.tx.calm || self.is_calm());
+        self.tx.calm && !self.tx.board.is_empty() && self.tx.has_full(self.smss)
+    }
+
+    /// The header of a segment whose flags, sequence number and timestamps are as expected, if all is well.
+    #[inline(always)]
+    fn plain_header<'a>(&mut self, segment: &'a Packet) -> Option<(&'a TcpRepr, Timestamps)> {
+        if !self.tx.calm {
+            self.tx.calm = self.is_calm();
+        }
+        if !self.tx.calm {
+            return None;
+        }
+        debug_assert!(self.is_calm());
+        let tcp = segment.tcp()?;
+        let ts = tcp.options.timestamps?;
+        let plain =
+            tcp.flags.without(TcpFlags::PSH) == TcpFlags::ACK && tcp.seq == self.rx.ack() && self.ts.is_newer(ts.val);
+        plain.then_some((tcp, ts))
+    }
+
+    /// Counts a segment, and takes its timestamp and its window.
+    #[inline(always)]
+    fn note_plain(&mut self, tcp: &TcpRepr, ts: Timestamps, ack: u64, now: Instant) {
+        #[cfg(test)]
+        {
+            self.predicted += 1;
+        }
+        self.stats.segments_received += Packets::new(1);
+        if self.rx.nxt() <= self.rx.last_ack() {
+            self.ts.take(ts.val, now);
+        }
+        let window = u64::from(tcp.window) << self.send_shift;
+        if self.tx.on_window(self.rx.nxt() as i64, ack, window) && self.tx.edge > self.tx.nxt {
+            self.stop_persist();
+        }
+    }
+
+    /// Writes a segment, and returns the length of its IP packet.
+    #[inline(always)]
+    fn write_plain(&mut self, offset: u64, flags: TcpFlags, payload: u32, now: Instant, out: &mut Packet) -> Bytes {
+        let seq = self.tx.seq(offset);
+        let ack = self.rx.ack();
+        let window = self.rx.on_plain_ack_sent();
+        let options = TcpOptions { timestamps: self.ts.option(now), ..TcpOptions::default() };
+        *out = self.packet(TcpRepr { seq, ack, flags, window, options, ..TcpRepr::default() });
+        out.payload_len = payload;
+        let len = Bytes::new((self.ip.header_len() + TcpRepr::LEN_WITH_TIMESTAMPS) as u64 + u64::from(payload));
+        debug_assert_eq!(len, out.len());
+        len
+    }
+
+    /// Whether all is well: established, nothing lost, reordered, marked or closed, no timer but the retransmission and
+    /// the delayed-ACK timer, and no setting that does more with a plain segment than this file.
+    #[inline(never)]
+    fn is_calm(&self) -> bool {
+        #[cfg(test)]
+        if !self.predicts {
+            return false;
+        }
+        let now_well = self.state == State::Established
+            && self.tx.board.is_clean()
+            && self.recovery.is_open()
+            && self.rx.is_calm()
+            && self.tx.is_calm()
+            && self.episode.is_quiet()
+            && self.urgent.is_none()
+            && self.timers.rare == Instant::NEVER;
+        let simple = self.ts.on
+            && self.assist.is_none()
+            && self.gso.is_none()
+            && self.device.is_none()
+            && self.socket.is_none()
+            && !self.ecn.is_on()
+            && !self.rate.is_sampling()
+            && self.congestion.is_plain()
+            && self.pacer.is_off(&self.congestion.win)
+            && self.config.pacing == Pacing::Off;
+        now_well && simple
+    }
+}
+
+/// The round-trip time of an ACK of one segment by the generic path's rule.
+fn timed_once(sent_at: Instant, octets: u64, now: Instant) -> Option<Duration> {
+    let mut timing = AckTiming::new();
+    let len = u32::try_from(octets).unwrap_or(u32::MAX);
+    timing.on_delivered(&Segment { start: 0, len, flags: 0, turn: 0, sent_at }, true);
+    timing.sample(None, &crate::options::TimestampState::default(), now).map(|sample| sample.path)
+}
