@@ -316,9 +316,9 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// Grows (or moves) the window on an ACK that delivered data.
     fn on_ack(&mut self, ack: &Ack, path: &Path, win: &mut Window);
 
-    /// Does [`on_ack`](Self::on_ack) for an ACK in the phase Open, by less; returns `false`, with nothing changed, if that
-    /// needs more than `ack` has. An algorithm that needs no more than this in congestion avoidance saves the connection
-    /// two thirds of the cost of an ACK's growth.
+    /// Does [`on_ack`](Self::on_ack) for an ACK in the phase Open, by less; returns `false`, with nothing changed, if
+    /// that needs more than `ack` has. An algorithm that needs no more than this in congestion avoidance saves the
+    /// connection the work of filling in [`Ack`] and [`Path`].
     fn on_plain_ack(&mut self, _ack: &PlainAck, _win: &mut Window) -> bool {
         false
     }

@@ -1,9 +1,9 @@
 //! The plain path of a host: from the arrival of a plain segment to what it makes the host send.
 //!
 //! The generic path is `deliver` and `pump` (`hosts.rs`), which this file follows step by step. Here nothing but TCP is
-//! asked for: no test case looks at the flow, no sample is taken at each event, no small queue bounds the sender, and the
-//! client sends ([`World::has_plain_hosts`]). Whether a segment is plain, and what answers it, the connection decides
-//! (`tcp/src/connection/plain.rs`). An answer is written in the place of the packet that it answers. The plain loop
+//! asked for: no test case looks at the flow, no sample is taken at each event, no small queue bounds the sender, and
+//! the client sends ([`World::has_plain_hosts`]). The connection decides whether a segment is plain, and what answers
+//! it (`tcp/src/connection/plain.rs`). An answer is written in the place of the packet that it answers. The plain loop
 //! never takes this path, and tests hold its samples equal.
 
 use crate::flow::End;

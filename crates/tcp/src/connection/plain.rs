@@ -1,10 +1,10 @@
 //! The plain path: a bulk transfer while all is well, in as few steps as it needs.
 //!
 //! Nearly all segments of a bulk transfer are of two kinds: the next data in order at a receiver that sends none, and
-//! an ACK that advances SND.UNA at a sender that has lost nothing. What such a segment does, and what is sent in answer,
-//! is here in one piece. The rules themselves are in the generic path, which is the specification: `predicted.rs`,
-//! `ack.rs` (`digest_plain`), `output.rs` (`choose`, `send_new`) and `header.rs` (`pure_ack`). Tests compare both step
-//! by step (`predicted_segments_are_like_all_others`).
+//! an ACK that advances SND.UNA at a sender that has lost nothing. What such a segment does, and what is sent in
+//! answer, is here in one piece. The rules themselves are in the generic path, which is the specification:
+//! `predicted.rs`, `ack.rs` (`digest_plain`), `output.rs` (`choose`, `send_new`) and `header.rs` (`pure_ack`). Tests
+//! compare both step by step (`predicted_segments_are_like_all_others`).
 //!
 //! | generic path | here |
 //! |---|---|
@@ -14,10 +14,10 @@
 //! | `poll_transmit` of the sender | [`write_plain_data`](Connection::write_plain_data) |
 //! | the last `poll_transmit`, which sends nothing | [`rests_plainly`](Connection::rests_plainly) |
 //!
-//! The preconditions have two halves. Those of the connection ([`is_calm`](Connection::is_calm)) change seldom. They are
-//! kept in one flag, which every other way into the connection clears and the next plain segment finds again. Debug
-//! builds compare the flag with the state at each use. Those of the segment are checked each time. A function that finds
-//! any of them false returns `false` or `None` and has changed nothing; the caller then takes the generic path.
+//! The preconditions have two halves. Those of the connection ([`is_calm`](Connection::is_calm)) change seldom. They
+//! are kept in one flag, which every other way into the connection clears and the next plain segment finds again. Debug
+//! builds compare the flag with the state at each use. Those of the segment are checked each time. A function that
+//! finds any of them false returns `false` or `None` and has changed nothing; the caller then takes the generic path.
 
 use super::Connection;
 use crate::rtt::AckTiming;
