@@ -1,4 +1,5 @@
-//! Runs a scenario and prints its cost: `cargo run --release -p narrows-sim --example speed -- FILE [SEED] [--digest]`.
+//! Runs a scenario and prints its cost: `cargo run --release -p narrows-sim --example speed -- FILE [SEED] [--digest]
+//! [--threads=N]`.
 //!
 //! Prints one JSON object: `delivered_packets` (data packets' worth of payload that reached the application, in order
 //! and once), `arrived_packets` (what reached the receivers, duplicates included), `sent_packets` (retransmissions
@@ -24,16 +25,18 @@ fn main() -> ExitCode {
 }
 
 fn measure() -> Result<String, String> {
-    let (switches, arguments): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|a| a == "--digest");
+    let (switches, arguments): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|a| a.starts_with("--"));
     let mut arguments = arguments.into_iter();
-    let path = arguments.next().ok_or("usage: speed FILE [SEED] [--digest]")?;
+    let path = arguments.next().ok_or("usage: speed FILE [SEED] [--digest] [--threads=N]")?;
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{path}: {e}"))?;
     let scenario = narrows_scenario::parse(&text, &path, &[], &narrows_sim::catalogue()).map_err(|e| e.to_string())?;
     let seed = match arguments.next() {
         Some(seed) => seed.parse().map_err(|_| format!("{seed:?} is not a seed: allowed are whole numbers"))?,
         None => scenario.seed,
     };
-    let options = narrows_sim::Options { seed, ..narrows_sim::Options::default() };
+    let threads =
+        switches.iter().filter_map(|s| s.strip_prefix("--threads=")).find_map(|n| n.parse().ok()).unwrap_or(1);
+    let options = narrows_sim::Options { seed, threads, ..narrows_sim::Options::default() };
     let before = cpu_seconds()?;
     let outcome = narrows_sim::run(&scenario, &options).map_err(|e| e.to_string())?;
     let cpu = cpu_seconds()? - before;
@@ -43,9 +46,9 @@ fn measure() -> Result<String, String> {
     let delivered: u64 = (0..flows.sent_packets.len())
         .map(|f| in_packets(flows.delivered_bytes[f], flows.sent_bytes[f], flows.sent_packets[f]))
         .sum();
-    let digest = match switches.is_empty() {
-        true => String::new(),
-        false => format!(" \"digest\": \"{}\",", outcome.digest().map_err(|e| e.to_string())?),
+    let digest = match switches.iter().any(|s| s == "--digest") {
+        false => String::new(),
+        true => format!(" \"digest\": \"{}\",", outcome.digest().map_err(|e| e.to_string())?),
     };
     Ok(format!(
         "{{\"delivered_packets\": {delivered}, \"arrived_packets\": {arrived}, \"sent_packets\": {sent}, \"cpu_s\": {cpu:.3}, \"packets_per_cpu_s\": {:.0}, \"events\": {}, \

@@ -97,6 +97,7 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
         events: 0,
         look_at: 0,
         packets: 0,
+        share: None,
     };
     world.prepare();
     Ok(world)

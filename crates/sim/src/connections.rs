@@ -33,6 +33,15 @@ impl Connections {
         self.ends.extend(ends);
     }
 
+    /// Takes the connections of another table, of flows that have none in this one.
+    pub(crate) fn adopt(&mut self, other: Self) {
+        let before = self.ends.len() as u32;
+        for (place, theirs) in self.places.iter_mut().zip(other.places).filter(|&(_, theirs)| theirs != NOWHERE) {
+            *place = before + theirs;
+        }
+        self.ends.extend(other.ends);
+    }
+
     /// An end of a flow; `None` for UDP and before the start.
     #[inline]
     pub(crate) fn get(&self, flow: usize, end: End) -> Option<&Connection> {

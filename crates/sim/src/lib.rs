@@ -22,6 +22,7 @@ mod losses;
 mod observe;
 mod parcels;
 mod plain;
+mod parts;
 mod radio;
 mod recorder;
 mod routes;

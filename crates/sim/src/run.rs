@@ -4,6 +4,7 @@ use crate::build::build;
 use crate::capture::{Capture, ChannelCapture, Packets};
 use crate::digest::digest;
 use crate::foreign::Algorithms;
+use crate::parts::run_in_parts;
 use crate::routes::Routes;
 use crate::spill::Spill;
 use narrows_fabric::{MOST_FLOWS, PcapFailure, Progress, Seeds, TooMany, Topology, with_transfers};
@@ -90,6 +91,9 @@ pub struct Options<'a> {
     pub looks: Option<(Instant, Instant)>,
     /// Where samples that exceed the memory budget go; `None` keeps all of them in memory. Their values do not change.
     pub spill: Option<&'a Arc<Spill>>,
+    /// Most threads for the run; 0 and 1 are one. More are used for a network of drop-tail links without samples, agents,
+    /// 802.11 channels, a test case, captures or foreign controls. Results are bit-identical.
+    pub threads: usize,
 }
 
 impl Options<'_> {
@@ -172,6 +176,7 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, RunErr
         Samples::kept_in(&store)
     });
     match scenario.sampling {
+        Sampling::Off if options.threads > 1 && run_in_parts(&mut world, scenario, options)? => {}
         Sampling::Off => world.run(&mut NoProbe, options.progress)?,
         Sampling::Interval(_) | Sampling::Events => world.run(&mut samples, options.progress)?,
     }

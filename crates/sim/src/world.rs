@@ -69,6 +69,8 @@ pub(crate) struct World<'a> {
     /// Number of events at which the progress handle is checked next.
     pub(crate) look_at: u64,
     pub(crate) packets: u64,
+    /// What this world has of a run on several threads.
+    pub(crate) share: Option<Box<crate::parts::Share>>,
 }
 
 /// Matches a direction of a link by its kind: a line, or a link together with the `Recorder` of what happens
@@ -168,7 +170,7 @@ impl World<'_> {
     }
 
     #[inline]
-    fn handle<P: Probe>(&mut self, slot: Slot, probe: &mut P) {
+    pub(crate) fn handle<P: Probe>(&mut self, slot: Slot, probe: &mut P) {
         match self.slots.source(slot) {
             Source::Link(edge) => self.arrival(edge, probe),
             Source::Timer(flow, end) => {
@@ -324,6 +326,10 @@ impl World<'_> {
                 return self.parcels.release(parcel);
             }
             if !hop.goes_on() {
+                if self.share.is_some() && self.crosses(edge, parcel, at) {
+                    return;
+                }
+                let Link::Line(line) = &mut self.links[edge] else { return };
                 if line.put_on_wire(parcel, at) {
                     self.agenda.arm(Slots::link(edge), at);
                 }
