@@ -319,3 +319,31 @@ pub(crate) fn run_in_parts<'a>(
     }
     Ok(true)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// How a dumbbell of two pairs is cut into two: the parts of its nodes, and the lookahead.
+    fn cut(access: &str, more: &str) -> Option<(Vec<u8>, Duration)> {
+        let text = format!(
+            "format = 1\nname = \"t\"\nduration = \"1 s\"\n{more}\n[topology]\nkind = \"dumbbell\"\npairs = 2\n\
+             bottleneck = {{ rate = \"1 Mb/s\", delay = \"5 ms\" }}\naccess = {{ rate = \"1 Gb/s\", delay = \"{access}\" }}\n\
+             [[flows]]\nname = \"f\"\nfrom = \"s*\"\nto = \"d*\"\ncopies = 2\n"
+        );
+        let scenario = narrows_scenario::parse(&text, "t.toml", &[], &crate::catalogue()).unwrap();
+        let options = Options::default();
+        let world = build(&scenario, &options).unwrap();
+        let cut = Cut::new(&world, &options, 2)?;
+        Some((cut.flows, cut.lookahead))
+    }
+
+    #[test]
+    fn pairs_of_hosts_are_divided_and_the_lookahead_is_the_delay_of_what_crosses() {
+        let off = "sampling = \"off\"";
+        assert_eq!(cut("2 ms", off), Some((vec![0, 1], Duration::from_millis(2))));
+        assert_eq!(cut("0 s", off), None, "no lookahead");
+        assert_eq!(cut("2 ms", "sampling = \"10 ms\""), None, "samples see both parts");
+    }
+}

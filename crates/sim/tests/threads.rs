@@ -1,0 +1,41 @@
+//! A run on several threads gives what one thread gives, bit by bit.
+#![allow(clippy::unwrap_used)]
+
+use narrows_sim::{Options, run};
+use proptest::prelude::*;
+
+/// A dumbbell with TCP and UDP flows, several between the same hosts, and random losses on its bottleneck.
+fn dumbbell(pairs: usize, copies: usize, access_us: u64, limit: u64, seed: u64) -> String {
+    format!(
+        "format = 1\nname = \"t\"\nduration = \"700 ms\"\nsampling = \"off\"\nseed = {seed}\nstart_jitter = \"5 ms\"\n\
+         [topology]\nkind = \"dumbbell\"\npairs = {pairs}\n\
+         bottleneck = {{ rate = \"20 Mb/s\", delay = \"2 ms\", loss = {{ kind = \"gilbert_elliott\", to_bad = 0.01, to_good = 0.3, per_good = 0, per_bad = 0.3 }}, queue = {{ limit = \"{limit} packets\" }} }}\n\
+         access = {{ rate = \"100 Mb/s\", delay = \"{access_us} us\" }}\n\
+         [[flows]]\nname = \"f\"\nfrom = \"s*\"\nto = \"d*\"\ncopies = {pairs}\n\
+         [[flows]]\nname = \"g\"\nfrom = \"s1\"\nto = \"d1\"\ncopies = {copies}\nsize = \"300 kB\"\n\
+         [[flows]]\nname = \"u\"\nfrom = \"d2\"\nto = \"s2\"\nkind = \"udp\"\nrate = \"3 Mb/s\"\n"
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn several_threads_give_the_digest_of_one(
+        pairs in 2usize..6,
+        copies in 1usize..4,
+        access_us in prop::sample::select(vec![0, 100, 4_000]),
+        limit in 3u64..60,
+        seed in 0u64..1_000,
+    ) {
+        let text = dumbbell(pairs, copies, access_us, limit, seed);
+        let scenario = narrows_scenario::parse(&text, "t.toml", &[], &narrows_sim::catalogue()).unwrap();
+        let outcomes = [1, 2, 3].map(|threads| {
+            let outcome = run(&scenario, &Options { seed, threads, ..Options::default() }).unwrap();
+            (outcome.digest().unwrap(), outcome.events, outcome.packets)
+        });
+        prop_assert!(outcomes[0].2 > 100, "{} packets", outcomes[0].2);
+        prop_assert_eq!(&outcomes[1], &outcomes[0]);
+        prop_assert_eq!(&outcomes[2], &outcomes[0]);
+    }
+}
