@@ -174,6 +174,17 @@ struct Meeting {
     broken: AtomicBool,
 }
 
+/// Tells the other parts when a part panics, so that they do not wait for it.
+struct Leave<'a>(&'a AtomicBool);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+}
+
 /// Turns of a waiting thread before it offers its core to others.
 const TURNS: u32 = 2_000;
 
@@ -206,6 +217,7 @@ impl Meeting {
 
     /// Runs one part to the end.
     fn attend(&self, world: &mut World<'_>, own: usize, lookahead: Duration, options: &Options<'_>) {
+        let _leave = Leave(&self.broken);
         loop {
             let letters = match self.letters[own].lock() {
                 Ok(mut letters) => core::mem::take(&mut *letters),
@@ -301,13 +313,23 @@ pub(crate) fn run_in_parts<'a>(
         cut.share(other, number + 1);
     }
     let meeting = Meeting::new(parts);
-    std::thread::scope(|scope| {
+    let all = std::thread::scope(|scope| {
         for (number, other) in others.iter_mut().enumerate() {
             let (meeting, lookahead) = (&meeting, cut.lookahead);
-            scope.spawn(move || meeting.attend(other, number + 1, lookahead, options));
+            let attend = move || meeting.attend(other, number + 1, lookahead, options);
+            if std::thread::Builder::new().spawn_scoped(scope, attend).is_err() {
+                meeting.broken.store(true, Ordering::Release);
+                return false;
+            }
         }
         meeting.attend(world, 0, cut.lookahead, options);
+        true
     });
+    if !all {
+        // The system has no thread for each part; those that started have done nothing.
+        *world = build(scenario, options)?;
+        return Ok(false);
+    }
     if meeting.broken.load(Ordering::Acquire) {
         return Err(RunError::Stopped);
     }
@@ -329,7 +351,8 @@ mod tests {
     fn cut(access: &str, more: &str) -> Option<(Vec<u8>, Duration)> {
         let text = format!(
             "format = 1\nname = \"t\"\nduration = \"1 s\"\n{more}\n[topology]\nkind = \"dumbbell\"\npairs = 2\n\
-             bottleneck = {{ rate = \"1 Mb/s\", delay = \"5 ms\" }}\naccess = {{ rate = \"1 Gb/s\", delay = \"{access}\" }}\n\
+             bottleneck = {{ rate = \"1 Mb/s\", delay = \"5 ms\" }}\n\
+             access = {{ rate = \"1 Gb/s\", delay = \"{access}\" }}\n\
              [[flows]]\nname = \"f\"\nfrom = \"s*\"\nto = \"d*\"\ncopies = 2\n"
         );
         let scenario = narrows_scenario::parse(&text, "t.toml", &[], &crate::catalogue()).unwrap();

@@ -9,7 +9,9 @@ fn dumbbell(pairs: usize, copies: usize, access_us: u64, limit: u64, seed: u64) 
     format!(
         "format = 1\nname = \"t\"\nduration = \"700 ms\"\nsampling = \"off\"\nseed = {seed}\nstart_jitter = \"5 ms\"\n\
          [topology]\nkind = \"dumbbell\"\npairs = {pairs}\n\
-         bottleneck = {{ rate = \"20 Mb/s\", delay = \"2 ms\", loss = {{ kind = \"gilbert_elliott\", to_bad = 0.01, to_good = 0.3, per_good = 0, per_bad = 0.3 }}, queue = {{ limit = \"{limit} packets\" }} }}\n\
+         bottleneck = {{ rate = \"20 Mb/s\", delay = \"2 ms\", \
+         loss = {{ kind = \"gilbert_elliott\", to_bad = 0.01, to_good = 0.3, per_good = 0, per_bad = 0.3 }}, \
+         queue = {{ limit = \"{limit} packets\" }} }}\n\
          access = {{ rate = \"100 Mb/s\", delay = \"{access_us} us\" }}\n\
          [[flows]]\nname = \"f\"\nfrom = \"s*\"\nto = \"d*\"\ncopies = {pairs}\n\
          [[flows]]\nname = \"g\"\nfrom = \"s1\"\nto = \"d1\"\ncopies = {copies}\nsize = \"300 kB\"\n\
