@@ -251,7 +251,7 @@ fn honours(tcp: &Tcp, name: &str, defaults: &Defaults) -> bool {
         "timestamp_offsets" => !tcp.timestamps,
         // Judged by [`starts`]; the threshold has no meaning without `limited`.
         START | "max_ssthresh" => true,
-        _ if name.starts_with(RESUME) => true,
+        _ if name.starts_with(RESUME) || name.starts_with(MISBEHAVIOR) => true,
         // What every kernel does.
         "gso" => tcp.gso,
         // Linux has F-RTO (`tcp_frto`), and uses it unless it is told otherwise.
@@ -270,6 +270,9 @@ fn honours(tcp: &Tcp, name: &str, defaults: &Defaults) -> bool {
 const START: &str = "slow_start";
 /// The setting of careful resume.
 const RESUME: &str = "careful_resume";
+
+/// The setting of a receiver that breaks the rules.
+const MISBEHAVIOR: &str = "misbehavior";
 
 /// Rejects slow starts that the kernel does not have: it has HyStart in CUBIC, always, and the standard one in others.
 fn starts(tcp: &Tcp, compare: &mut Compare<'_>) {
@@ -314,6 +317,14 @@ fn bounds(tcp: &Tcp, compare: &mut Compare<'_>) {
             value: "accurate".to_owned(),
             reason: "Linux has AccECN from 6.18 on, in parts and for a whole host (tcp_ecn = 3)".to_owned(),
             allowed: "true or false, or a simulated run".to_owned(),
+        });
+    }
+    if tcp.misbehavior.is_some() {
+        compare.refusals.add(LiveError::Unsupported {
+            field: (compare.at)(MISBEHAVIOR),
+            value: "a receiver that breaks the rules".to_owned(),
+            reason: "the kernel's TCP acknowledges what has arrived, and nothing else".to_owned(),
+            allowed: "false, or a simulated run".to_owned(),
         });
     }
     let mut refuse = |setting, value: u64, allowed: &str| {
@@ -497,6 +508,7 @@ mod tests {
             ("cc = \"reno\"\nslow_start = \"search\"", "search: Linux has no such slow start"),
             ("cc = \"reno\"\nslow_start = \"limited\"", "limited: Linux has no such slow start"),
             ("careful_resume = { saved_cwnd = \"1 MB\", saved_rtt = \"9 ms\" }", "Linux keeps thresholds"),
+            ("misbehavior = { ack_division = 3 }", "misbehavior: a receiver that breaks the rules: the kernel's TCP"),
             ("rate_limited = \"max_flight\"", "max_flight: Linux has no such setting for a connection"),
             ("rate_limited = \"rfc7661\"", "allowed: cwnd_limited, which is Linux's"),
         ] {

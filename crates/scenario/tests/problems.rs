@@ -78,6 +78,12 @@ fn every_rule_has_its_message() {
         ),
         ("rLEDBAT without timestamps", flow("tcp = { receiver_cc = \"rledbat\", timestamps = false }")),
         ("an unknown control of a receiver", flow("tcp = { receiver_cc = \"ledbat\" }")),
+        ("an ACK in no pieces", flow("tcp = { misbehavior = { ack_division = 0 } }")),
+        ("an unknown misbehavior", flow("tcp = { misbehavior = { ack_divison = 2 } }")),
+        (
+            "optimistic ACKs of a receiver that measures",
+            flow("tcp = { receiver_cc = \"rledbat\", misbehavior = { optimistic_acks = \"9 kB\" } }"),
+        ),
         ("small queues without bursts", flow("tcp = { tsq = true, gso = false }")),
         ("small queues behind a queue that is managed", {
             let text = flow("stack = \"linux\"\ntcp = { tsq = true }");

@@ -211,6 +211,28 @@ pub const RLEDBAT_VARIABLES: [Variable; 11] = [
     Variable::new("losses", "", "Halvings of RLWND after retransmissions."),
 ];
 
+/// How a receiver breaks the rules to make its sender send more (S. Savage et al., "TCP Congestion Control with a
+/// Misbehaving Receiver", SIGCOMM CCR 29(5), 1999). Each field acts on its own, and several act together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Misbehavior {
+    /// ACK division (section 2.1): in how many ACKs the receiver acknowledges what one ACK would. One: as the rules
+    /// say.
+    pub ack_division: u32,
+    /// DupACK spoofing (section 2.2): duplicates that follow each ACK of new data.
+    pub duplicate_acks: u32,
+    /// Optimistic ACKing (section 2.3): up to how many bytes beyond the highest that arrived are acknowledged. More
+    /// than zero also conceals losses: what is acknowledged is never sent again, and the receiver does without.
+    pub optimistic_acks: Bytes,
+    /// CE marks are not echoed, which is what ECN-nonce was to detect (RFC 3540, section 2; RFC 9768, section 5.2).
+    pub conceal_ce: bool,
+}
+
+impl Misbehavior {
+    /// What keeps to the rules.
+    pub const HONEST: Self =
+        Self { ack_division: 1, duplicate_acks: 0, optimistic_acks: Bytes::ZERO, conceal_ce: false };
+}
+
 /// How a receiver echoes CE marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnEcho {
@@ -322,6 +344,8 @@ pub struct Config {
     pub autotuning: bool,
     /// As a receiver, the congestion control that bounds the advertised window.
     pub receiver_cc: ReceiverCc,
+    /// As a receiver, which rules are broken; `None` breaks none.
+    pub misbehavior: Option<Misbehavior>,
     /// The version of Linux that [`autotuning`](Self::autotuning) follows. Other settings that follow Linux have the
     /// same meaning in each version.
     pub kernel: LinuxVersion,
@@ -421,6 +445,7 @@ impl Default for Config {
             recv_buffer: Bytes::new(16 * 1024 * 1024),
             autotuning: false,
             receiver_cc: ReceiverCc::None,
+            misbehavior: None,
             kernel: LinuxVersion::V7_2,
             nagle: false,
             idle_restart: IdleRestart::Rfc5681,

@@ -75,6 +75,19 @@ fn each_switch_reaches_the_connection() {
                 ..base
             },
         ),
+        (
+            "misbehavior = { ack_division = 3, optimistic_acks = \"30 kB\", conceal_ce = true }",
+            tcp::Config {
+                misbehavior: Some(tcp::Misbehavior {
+                    ack_division: 3,
+                    duplicate_acks: 0,
+                    optimistic_acks: narrows_units::Bytes::new(30_000),
+                    conceal_ce: true,
+                }),
+                ..base
+            },
+        ),
+        ("misbehavior = {}", base),
         ("quick_ack = true", tcp::Config { quick_ack: true, ..base }),
         ("autotuning = true", tcp::Config { autotuning: true, ..base }),
         ("kernel = \"linux-6.1\"", tcp::Config { kernel: tcp::LinuxVersion::V6_1, ..base }),

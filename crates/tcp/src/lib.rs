@@ -33,7 +33,7 @@ pub use connection::{Connection, LinuxInfo, Measured};
 pub use ecn::{AccurateEcn, EcnOptions, HeaderBits, LinuxEcnCounters, LinuxEcnMode, SeenOption, fail as ecn_fail};
 pub use linux::write_queue::WriteFlags;
 pub use narrows_settings::{
-    Burst, CarefulResume, Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing,
+    Burst, CarefulResume, Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Misbehavior, Pacing,
     RLEDBAT_VARIABLES, RateLimited, ReceiverCc, RecoveryKind, RecoveryStyle, Reduction, RtoConfig, RtoStyle, SlowStart,
 };
 pub use socket::{Failure, Icmp, KeepAlive, SocketOptions};

@@ -38,6 +38,21 @@ impl Reassembly {
         self.ranges.iter().map(|(left, right)| right - left).sum()
     }
 
+    /// Where the first range begins; `None` if nothing waits.
+    pub(crate) fn start(&self) -> Option<u64> {
+        self.ranges.front().map(|first| first.0)
+    }
+
+    /// Counts offsets from an origin that lies `by` octets farther on; all ranges begin after that.
+    pub(crate) fn shift(&mut self, by: u64) {
+        for (left, right) in &mut self.ranges {
+            (*left, *right) = (*left - by, *right - by);
+        }
+        for offset in &mut self.recent[..self.recent_len] {
+            *offset = offset.saturating_sub(by);
+        }
+    }
+
     /// Where the last range ends; `None` if nothing waits.
     pub(crate) fn end(&self) -> Option<u64> {
         self.ranges.back().map(|last| last.1)

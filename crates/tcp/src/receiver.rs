@@ -3,6 +3,7 @@
 //! Offsets count the peer's stream from 0 and never wrap; its FIN takes the octet after the last byte.
 
 mod linux;
+pub(crate) mod misbehavior;
 pub(crate) mod rledbat;
 mod window;
 
@@ -10,6 +11,7 @@ use crate::assist::WindowCap;
 use crate::linux::Linux;
 use crate::offset::MaybeOffset;
 use crate::reassembly::Reassembly;
+use misbehavior::Misbehaving;
 use narrows_settings::{Config, DelayedAck, ReceiverCc};
 use narrows_units::{Bytes, Duration, Instant, SeqNum};
 use narrows_wire::SackBlocks;
@@ -24,6 +26,23 @@ pub(crate) enum Arrival {
     OutOfOrder,
     /// Every octet had been received before, or lies beyond the window.
     Duplicate,
+}
+
+/// What few receivers do; their segments are never as predicted.
+#[derive(Debug, Default)]
+struct Unusual {
+    /// rLEDBAT, if it bounds the window.
+    rledbat: Option<Rledbat>,
+    /// The rules that it breaks, if any.
+    misbehaving: Option<Misbehaving>,
+}
+
+impl Unusual {
+    fn of(config: &Config) -> Option<Box<Self>> {
+        let rledbat = (config.receiver_cc == ReceiverCc::Rledbat).then(|| Rledbat::new(u64::from(config.mss)));
+        let misbehaving = config.misbehavior.map(Misbehaving::new);
+        (rledbat.is_some() || misbehaving.is_some()).then(|| Box::new(Self { rledbat, misbehaving }))
+    }
 }
 
 /// The receiving half of a connection.
@@ -72,8 +91,7 @@ pub(crate) struct Receiver {
     read: u64,
     /// The rules of Linux, if they decide ACKs or the window.
     linux: Option<Box<Linux>>,
-    /// rLEDBAT, if it bounds the window.
-    rledbat: Option<Box<Rledbat>>,
+    unusual: Option<Box<Unusual>>,
 }
 
 impl Receiver {
@@ -88,8 +106,9 @@ impl Receiver {
         let linux = Linux::new(config);
         let tuned = linux.as_ref().and_then(|linux| linux.tuning.as_ref()).map(|tuning| tuning.window(0, 1));
         let first = tuned.unwrap_or(buffer);
-        let rledbat = (config.receiver_cc == ReceiverCc::Rledbat).then(|| Rledbat::new(u64::from(config.mss)));
-        let own = rledbat.as_ref().map_or(u64::MAX, |rledbat| rledbat.cap(0));
+        let unusual = Unusual::of(config);
+        let rledbat = unusual.as_ref().and_then(|unusual| unusual.rledbat.as_ref());
+        let own = rledbat.map_or(u64::MAX, |rledbat| rledbat.cap(0));
         let first = cap.map_or(first, |cap| first.min(cap.bytes.as_u64())).min(own).min(65_535);
         Self {
             first: SeqNum::default(),
@@ -115,7 +134,7 @@ impl Receiver {
             ack_now: false,
             ack_at: Instant::NEVER,
             linux,
-            rledbat: rledbat.map(Box::new),
+            unusual,
         }
     }
 
@@ -228,7 +247,7 @@ impl Receiver {
             && self.auto_read
             && self.cap.is_none()
             && self.linux.is_none()
-            && self.rledbat.is_none()
+            && self.unusual.is_none()
     }
 
     /// Takes `len` bytes of payload at RCV.NXT that it [`expects`](Self::expects), without a FIN.
@@ -426,7 +445,7 @@ impl Receiver {
         if let (true, Some(field)) = (scaled, self.field) {
             return field;
         }
-        let whole = scaled && self.cap.is_none() && self.auto_read && self.linux.is_none() && self.rledbat.is_none();
+        let whole = scaled && self.cap.is_none() && self.auto_read && self.linux.is_none() && self.unusual.is_none();
         if whole && let Some(field) = self.offer_whole() { field } else { self.advertise(scaled) }
     }
 
@@ -454,6 +473,12 @@ impl Receiver {
         self.edge = self.edge.max(offered);
         self.field = Some(field as u16);
         Some(field as u16)
+    }
+
+    /// Whether its segments are never as predicted.
+    #[inline]
+    pub(crate) fn is_unusual(&self) -> bool {
+        self.unusual.is_some()
     }
 
     /// The SACK blocks of the next ACK, at most `max` of them; a duplicate is reported once.

@@ -7,9 +7,11 @@ use super::rules::Rules;
 use crate::check::Path;
 use crate::problem::Place;
 use crate::record::{FromValue, Item, Layers, OrWord, Record, Value, default};
-use crate::schema::{CAREFUL_RESUME, DELAYED_ACK, PACING, RTO, TCP, Table, habits};
+use crate::schema::{CAREFUL_RESUME, DELAYED_ACK, MISBEHAVIOR, PACING, RTO, TCP, Table, habits};
 use crate::suggest::hint;
-use crate::types::{CarefulResume, DelayedAck, Pacing, Peer, PeerEcn, ReceiverCc, RtoConfig, RtoStyle, Stack, Tcp};
+use crate::types::{
+    CarefulResume, DelayedAck, Misbehavior, Pacing, Peer, PeerEcn, ReceiverCc, RtoConfig, RtoStyle, Stack, Tcp,
+};
 use narrows_settings::Config;
 use narrows_units::{Bytes, Duration};
 use std::sync::Arc;
@@ -158,6 +160,13 @@ impl<'a> Build<'a> {
             let reason = "needs timestamps = true, from which the receiver measures";
             rules.broken("receiver_cc", &["receiver_cc", "timestamps"], reason, "\"none\", or timestamps = true");
         }
+        let misbehavior = misbehavior(layers.records.as_slice())?;
+        let runs_ahead = misbehavior.is_some_and(|it| it.optimistic_acks > Bytes::ZERO);
+        if runs_ahead && layers.get::<ReceiverCc>("receiver_cc")? == ReceiverCc::Rledbat {
+            let reason = "has optimistic_acks, and receiver_cc measures the data that it acknowledges";
+            let allowed = "optimistic_acks = \"0 B\", or receiver_cc = \"none\"";
+            rules.broken("misbehavior", &["misbehavior", "receiver_cc"], reason, allowed);
+        }
         if layers.get("tsq")? && !layers.get::<bool>("gso")? {
             rules.broken(
                 "tsq",
@@ -192,6 +201,7 @@ impl<'a> Build<'a> {
                 ect1: answer.ect1,
                 autotuning: autotuning(said, &layers)?,
                 pacing: pacing(tables)?,
+                misbehavior,
                 slow_start: begins.slow_start,
                 careful_resume: begins.careful_resume,
                 rto,
@@ -347,6 +357,21 @@ fn careful_resume(tables: &[&Record]) -> Option<Option<CarefulResume>> {
         Some(layers) if !layers.records.is_empty() => {
             let (saved_cwnd, saved_rtt) = (layers.get("saved_cwnd")?, layers.get("saved_rtt")?);
             Some(Some(CarefulResume { saved_cwnd, saved_rtt }))
+        }
+        _ => Some(None),
+    }
+}
+
+fn misbehavior(tables: &[&Record]) -> Option<Option<Misbehavior>> {
+    match or_off(tables, "misbehavior", &MISBEHAVIOR)? {
+        Some(layers) if !layers.records.is_empty() => {
+            let found = Misbehavior {
+                ack_division: layers.get("ack_division")?,
+                duplicate_acks: layers.get("duplicate_acks")?,
+                optimistic_acks: layers.get("optimistic_acks")?,
+                conceal_ce: layers.get("conceal_ce")?,
+            };
+            Some((found != Misbehavior::HONEST).then_some(found))
         }
         _ => Some(None),
     }

@@ -15,7 +15,7 @@ mod workload;
 pub(crate) use root::ROOT;
 pub(crate) use schemes::{kind as scheme_kind, root};
 pub(crate) use stack::{COLUMNS, STACKS, habits};
-pub(crate) use tcp::{CAREFUL_RESUME, DELAYED_ACK, PACING, RTO, TCP};
+pub(crate) use tcp::{CAREFUL_RESUME, DELAYED_ACK, MISBEHAVIOR, PACING, RTO, TCP};
 pub(crate) use topology::{DIRECTION, LINK, NODE, QUEUE, SHORTHAND};
 pub(crate) use wifi::{AGGREGATION, WIFI};
 pub(crate) use workload::WORKLOAD;

@@ -2,8 +2,8 @@
 
 use narrows_settings::Config;
 pub use narrows_settings::{
-    CarefulResume, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Pacing, RateLimited, ReceiverCc,
-    RecoveryKind, RecoveryStyle, Reduction, RtoConfig, RtoStyle, SlowStart,
+    CarefulResume, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Misbehavior, Pacing, RateLimited,
+    ReceiverCc, RecoveryKind, RecoveryStyle, Reduction, RtoConfig, RtoStyle, SlowStart,
 };
 use narrows_units::Rate;
 use std::ops::Deref;

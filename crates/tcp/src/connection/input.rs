@@ -103,6 +103,8 @@ impl Connection {
         let fin = tcp.flags.has(TcpFlags::FIN);
         if segment.payload_len > 0 || fin {
             self.on_payload(segment, tcp, offset, fin, now);
+        } else if self.rx.misbehaves() {
+            self.on_refused_ack(offset, now);
         }
     }
 
@@ -199,11 +201,18 @@ impl Connection {
             self.rx.request_ack();
             return;
         }
+        let mut concealed;
+        let mut segment = segment;
+        if self.rx.misbehaves() {
+            concealed = *segment;
+            concealed.ip.set_ecn(self.rx.seen_codepoint(segment.ip.ecn()));
+            segment = &concealed;
+        }
         if self.ecn.is_on() {
             if self.ecn.parts(segment.ip.ecn() == Ecn::Ce) && self.rx.ack_pending() {
                 let mut ack = self.blank();
                 self.pure_ack(now, &mut ack);
-                self.urgent.get_or_insert_default().parted_ack = Some(ack);
+                self.urgent.get_or_insert_default().acks.push_back(ack);
             }
             let echoed = self.ecn.echoes();
             let due = self.ecn.on_data(segment, tcp, self.parts(segment).count);
@@ -219,6 +228,9 @@ impl Connection {
         let arrival = self.take_data(segment, offset, fin, now);
         if segment.payload_len > 0 && self.rx.follows_linux() {
             self.data_as_linux((segment, self.parts(segment).size), offset, arrival, now);
+        }
+        if self.rx.misbehaves() {
+            self.misbehave(u64::from(segment.payload_len), now);
         }
         match arrival {
             Arrival::InOrder => {}

@@ -19,6 +19,7 @@
 //! | `burst.rs` | which segments leave together, where they do as Linux's with GSO |
 //! | `batch.rs` | how much new data that is |
 //! | `small_queue.rs` | whether what waits in the host's device holds them |
+//! | `misbehaving.rs` | ACKs of a receiver that breaks the rules |
 //! | `merged.rs` | segments that the host's device merges as they arrive |
 //! | `idle.rs` | what a sender does that cwnd or the application stops |
 //! | `timers.rs` | what happens when a timer expires |
@@ -42,6 +43,7 @@ mod linux;
 mod linux_info;
 mod measured;
 mod merged;
+mod misbehaving;
 mod open;
 mod opening;
 mod output;
@@ -82,6 +84,7 @@ use narrows_settings::Config;
 use narrows_units::{Bytes, Instant, SeqNum};
 use narrows_wire::{Ip, Packet, TcpFlags, TcpRepr};
 use prefetch_index::prefetch_index;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use timers::Timers;
 
@@ -98,8 +101,9 @@ struct Reset {
 #[derive(Debug, Default)]
 struct Urgent {
     reset: Option<Reset>,
-    /// An ACK of the state before the last segment, which must leave first (RFC 8257, section 3.2).
-    parted_ack: Option<Packet>,
+    /// ACKs in order: of the state before the last segment, which must leave first (RFC 8257, section 3.2), and of a
+    /// receiver that misbehaves.
+    acks: VecDeque<Packet>,
 }
 
 /// One end of a TCP connection, without I/O.

@@ -109,9 +109,11 @@ impl Connection {
             }
             return true;
         }
-        let parted = urgent.parted_ack.take();
-        self.urgent = None;
-        parted.map(|ack| *out = ack).is_some()
+        let ack = urgent.acks.pop_front();
+        if urgent.acks.is_empty() {
+            self.urgent = None;
+        }
+        ack.map(|ack| *out = ack).is_some()
     }
 
     fn poll_opening(&mut self, now: Instant, out: &mut Packet) -> bool {

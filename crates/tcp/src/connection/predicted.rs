@@ -25,7 +25,7 @@ impl Connection {
             && tcp.flags.without(TcpFlags::PSH.with(self.ecn.bits())) == TcpFlags::ACK
             && tcp.seq == self.rx.ack()
             && self.assist.is_none()
-            && !self.rx.has_rledbat()
+            && !self.rx.is_unusual()
             && self.passes_paws(tcp);
         if !usual {
             return false;

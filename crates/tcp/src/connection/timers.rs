@@ -84,6 +84,9 @@ impl Connection {
             return;
         }
         self.rx.on_timeout(self.rto.current(), now);
+        if self.rx.misbehaves() {
+            self.misbehave_when_due(now);
+        }
         self.pacer.on_timeout(now);
         if now >= self.timers.persist {
             if self.socket.is_some() {

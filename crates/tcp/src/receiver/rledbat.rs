@@ -188,24 +188,30 @@ impl Rledbat {
 }
 
 impl super::Receiver {
+    fn rledbat(&self) -> Option<&Rledbat> {
+        self.unusual.as_ref().and_then(|unusual| unusual.rledbat.as_ref())
+    }
+
     /// Whether the window follows rLEDBAT.
     #[inline]
     pub(crate) fn has_rledbat(&self) -> bool {
-        self.rledbat.is_some()
+        self.rledbat().is_some()
     }
 
     /// Starts rLEDBAT with what the handshake agreed on; without timestamps it cannot measure and ends.
     pub(crate) fn start_rledbat(&mut self, smss: u64, timestamps: bool) {
-        match &mut self.rledbat {
-            Some(rledbat) if timestamps => rledbat.start(smss),
-            _ => self.rledbat = None,
+        if let Some(unusual) = &mut self.unusual {
+            match &mut unusual.rledbat {
+                Some(rledbat) if timestamps => rledbat.start(smss),
+                _ => unusual.rledbat = None,
+            }
         }
         self.field = None;
     }
 
     /// Gives a data segment to rLEDBAT.
     pub(crate) fn on_data_of_rledbat(&mut self, data: &DataSegment, now: Instant) {
-        let Some(rledbat) = &mut self.rledbat else { return };
+        let Some(rledbat) = self.unusual.as_mut().and_then(|unusual| unusual.rledbat.as_mut()) else { return };
         let new = data.end > self.nxt as i64
             && self.waiting.as_ref().is_none_or(|held| {
                 let start = data.start.max(self.nxt as i64) as u64;
@@ -217,7 +223,7 @@ impl super::Receiver {
 
     /// Reports what rLEDBAT keeps.
     pub(crate) fn rledbat_state(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        if let Some(rledbat) = &self.rledbat {
+        if let Some(rledbat) = self.rledbat() {
             rledbat.state(self.offered_window(), visit);
         }
     }
@@ -226,7 +232,7 @@ impl super::Receiver {
     pub(super) fn bound(&self) -> Option<u64> {
         let cap: Option<WindowCap> = self.cap;
         let scheme = cap.map(|cap| cap.bytes.as_u64());
-        let own = self.rledbat.as_ref().map(|rledbat| rledbat.cap(self.shift));
+        let own = self.rledbat().map(|rledbat| rledbat.cap(self.shift));
         match (scheme, own) {
             (Some(scheme), Some(own)) => Some(scheme.min(own)),
             (bound, None) | (None, bound) => bound,

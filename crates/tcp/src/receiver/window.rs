@@ -42,7 +42,7 @@ impl Receiver {
         let mut field = (better.unwrap_or(self.offered).max(self.nxt) - self.nxt) >> shift;
         // A window that was rounded up may be reduced next time, and a scheme or rLEDBAT may change its bound; any
         // other field stays valid.
-        let mut settled = scaled && self.cap.is_none() && self.rledbat.is_none();
+        let mut settled = scaled && self.cap.is_none() && !self.has_rledbat();
         if !self.shrinks() && self.nxt + (field << shift) < self.offered {
             field = self.round_up(shift);
             settled = false;

@@ -49,7 +49,7 @@ impl NewReno {
         self.dupacks = 0;
         if self.in_recovery && ack.una < self.recover {
             self.partial_acks += 1;
-            self.retransmit = true;
+            self.retransmit = board.is_head_missing();
             let smss = self.settings.smss;
             self.inflation -= i64::try_from(ack.acked).unwrap_or(i64::MAX);
             if ack.acked >= smss {
@@ -88,7 +88,7 @@ impl NewReno {
             self.recover = ack.nxt;
             self.partial_acks = 0;
             self.inflation = i64::from(self.settings.dupthresh) * smss;
-            self.retransmit = true;
+            self.retransmit = board.is_head_missing();
             return Verdict { enter: true, newly_lost: board.mark_head_lost(), ..Verdict::default() };
         } else if self.settings.limited_transmit && self.dupacks < self.settings.dupthresh {
             self.inflation = i64::from(self.dupacks.min(2)) * smss;

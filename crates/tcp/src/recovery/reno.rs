@@ -45,7 +45,7 @@ impl Reno {
         } else if self.dupacks == self.settings.dupthresh && self.loss.is_behind(ack.una) {
             self.in_recovery = true;
             self.inflation = i64::from(self.settings.dupthresh) * smss;
-            self.retransmit = true;
+            self.retransmit = board.is_head_missing();
             return Verdict { enter: true, newly_lost: board.mark_head_lost(), ..Verdict::default() };
         } else if self.settings.limited_transmit && self.dupacks < self.settings.dupthresh {
             self.inflation = i64::from(self.dupacks.min(2)) * smss;

@@ -219,6 +219,13 @@ impl Scoreboard {
         self.segments.front()
     }
 
+    /// Whether the earliest outstanding segment may be sent again. A peer that has SACKed it has it: an honest one
+    /// acknowledges it at once, and what another does is left to the retransmission timer (RFC 2018, section 8).
+    #[inline]
+    pub(crate) fn is_head_missing(&self) -> bool {
+        self.head().is_some_and(|head| !head.has(flag::SACKED))
+    }
+
     /// Index of the earliest outstanding segment.
     #[inline]
     pub(crate) fn head_index(&self) -> u64 {

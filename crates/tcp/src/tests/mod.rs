@@ -22,6 +22,7 @@ mod loss;
 mod lost_retransmission;
 mod measuring;
 mod merged;
+mod misbehaving;
 mod pacing;
 mod rack;
 mod reduction;

@@ -2,7 +2,7 @@
 
 use crate::record::{Record, ToValue, Value};
 use crate::schema::{Field, Kind, LARGE, LONG, Need, SOME_TIME, Table, Word};
-use crate::types::{CarefulResume, DelayedAck, Pacing, RtoConfig};
+use crate::types::{CarefulResume, DelayedAck, Misbehavior, Pacing, RtoConfig};
 
 /// Delayed acknowledgments.
 pub(crate) static DELAYED_ACK: Table = Table {
@@ -20,6 +20,42 @@ pub(crate) static DELAYED_ACK: Table = Table {
             Kind::Time(1, 500_000_000),
             Need::Default("200 ms"),
             "Longest delay of an ACK (RFC 1122, section 4.2.3.2).",
+        ),
+    ]],
+};
+
+/// A receiver that misbehaves.
+pub(crate) static MISBEHAVIOR: Table = Table {
+    name: "tcp.misbehavior",
+    doc: "How the receiver breaks the rules (Savage et al., \"TCP Congestion Control with a Misbehaving Receiver\", \
+          1999). The keys can be combined. `misbehavior = {}` is an honest receiver. See \
+          [Misbehaving receivers](misbehaving-receivers.md).",
+    groups: &[&[
+        Field::new(
+            "ack_division",
+            Kind::Integer(1, 1000),
+            Need::Default("1"),
+            "ACK division: each ACK of new data leaves as this many ACKs, each of an equal part of the octets.",
+        ),
+        Field::new(
+            "duplicate_acks",
+            Kind::Integer(0, 1000),
+            Need::Default("0"),
+            "DupACK spoofing: duplicates that follow each ACK of new data.",
+        ),
+        Field::new(
+            "optimistic_acks",
+            Kind::Size(0, LARGE),
+            Need::Default("0 B"),
+            "Optimistic ACKing: ACKs run up to this far ahead of the highest octet that has arrived. The lead begins with \
+             nothing and grows by what arrives; where the sender refuses an ACK, it falls back. Losses are concealed: \
+             nothing is sent again, and lost data does not count as delivered.",
+        ),
+        Field::new(
+            "conceal_ce",
+            Kind::Switch,
+            Need::Default("false"),
+            "CE marks are not echoed, neither by ECE nor in AccECN's counters.",
         ),
     ]],
 };
@@ -138,6 +174,25 @@ impl ToValue for Option<CarefulResume> {
                 &CAREFUL_RESUME,
                 [("saved_cwnd", saved_cwnd.to_value()), ("saved_rtt", saved_rtt.to_value())],
             )),
+        }
+    }
+}
+
+impl ToValue for Option<Misbehavior> {
+    fn to_value(&self) -> Value {
+        match *self {
+            None => Value::Off,
+            Some(Misbehavior { ack_division, duplicate_acks, optimistic_acks, conceal_ce }) => {
+                Value::Table(Record::of(
+                    &MISBEHAVIOR,
+                    [
+                        ("ack_division", ack_division.to_value()),
+                        ("duplicate_acks", duplicate_acks.to_value()),
+                        ("optimistic_acks", optimistic_acks.to_value()),
+                        ("conceal_ce", conceal_ce.to_value()),
+                    ],
+                ))
+            }
         }
     }
 }

@@ -34,7 +34,7 @@ mod options;
 mod receiving;
 mod sending;
 
-pub(crate) use inner::{CAREFUL_RESUME, DELAYED_ACK, PACING, RTO};
+pub(crate) use inner::{CAREFUL_RESUME, DELAYED_ACK, MISBEHAVIOR, PACING, RTO};
 
 /// A lens that only reads.
 const fn reads(get: fn(&Tcp) -> Value) -> Lens {

@@ -1,6 +1,6 @@
 //! What a receiver does: its ACKs, what its device merges, and the window that it offers.
 
-use super::inner::DELAYED_ACK;
+use super::inner::{DELAYED_ACK, MISBEHAVIOR};
 use crate::record::{FromValue, ToValue};
 use crate::schema::{ANY_RATE, Field, Kind, Lens, Need, Word};
 
@@ -31,6 +31,12 @@ pub(super) const ACKS: &[Field] = &[
          `gro_flush_timeout`: TCP then gets them as one packet of up to 65,535 bytes, and decides about one ACK. A \
          segment with PSH, FIN, another ECN codepoint, other flags or options, or out of order ends it. Pure ACKs are \
          never merged. `0 s`: no merging, as in live networks, whose TUN devices have no GRO.",
+    ),
+    ruled!(
+        misbehavior,
+        Kind::OrFalse(&MISBEHAVIOR),
+        Need::Default("false"),
+        "How the receiver breaks the rules to make the sender send more, or `false`. Simulated runs only.",
     ),
 ];
 
