@@ -20,6 +20,7 @@ mod outcome;
 mod parse;
 mod resolve;
 mod unit;
+mod uses;
 mod vocabulary;
 mod watch;
 mod words;
