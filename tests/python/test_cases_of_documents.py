@@ -1,4 +1,4 @@
-"""The bundled test cases of CUBIC, HyStart++, DCTCP and Prague: each passes, and some notice other numbers."""
+"""The bundled test cases of BBR version 1, CUBIC, HyStart++, DCTCP and Prague: each passes, and some notice other numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from narrows.base import bundled
 if TYPE_CHECKING:
     from narrows.studies.check.result import Check
 
-SETS = {"cubic": 9, "hystart_pp": 8, "dctcp": 9, "prague": 9}
+SETS = {"bbr1": 5, "cubic": 9, "hystart_pp": 8, "dctcp": 9, "prague": 9}
 """Cases of each set."""
 
 
