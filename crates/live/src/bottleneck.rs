@@ -142,7 +142,7 @@ pub fn carry(
             break;
         }
         network.advance(now, &mut hosts);
-        if now >= end {
+        if now >= end || network.is_over() {
             break;
         }
         let next = network.next_event().min(end);

@@ -68,6 +68,19 @@ impl CcInfo {
         }
     }
 
+    /// Returns the variables that [`state`](Self::state) reports of the kernel's algorithm `control`.
+    pub(crate) fn names(control: &str) -> &'static [&'static str] {
+        match control {
+            "bbr" => &["phase", "bw_bps", "min_rtt_s", "pacing_gain", "cwnd_gain"],
+            "dctcp" => &["alpha", "bytes_marked", "bytes_delivered"],
+            "nv" => &["last_rtt", "min_rtt", "rtt_cnt"],
+            "vegas" => &["base_rtt", "min_rtt", "samples", "doing_vegas"],
+            "yeah" | "illinois" => &["base_rtt"],
+            "westwood" => &["rtt_min"],
+            _ => &[],
+        }
+    }
+
     /// The 32-bit word number `index`, if the kernel filled it.
     fn word(&self, index: usize) -> Option<u32> {
         let bytes = self.bytes[..self.length].chunks_exact(4).nth(index)?;
@@ -202,6 +215,8 @@ mod tests {
             let row = narrows_cc::registry().iter().find(|row| row.name == control).expect("a row");
             let told = told(words, control);
             assert!(!told.is_empty(), "{control}");
+            let names: Vec<_> = told.iter().map(|(name, _)| *name).collect();
+            assert_eq!(names, CcInfo::names(control), "{control}");
             for (name, _) in told {
                 assert!(row.variables.iter().any(|variable| variable.name == name), "{control}: {name}");
             }

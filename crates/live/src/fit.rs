@@ -39,12 +39,11 @@ pub struct KernelsOwn {
 /// kernel's own, without repetition.
 ///
 /// # Errors
-/// [`LiveError::Unsupported`] for features without a live form: 802.11 channels, a host with more than one link, steps
-/// of a test case, and TCP settings that the kernel does not take. Several are reported as [`LiveError::Refused`].
+/// [`LiveError::Unsupported`] for features without a live form: 802.11 channels, a host with more than one link, and TCP
+/// settings that the kernel does not take. Several are reported as [`LiveError::Refused`].
 pub fn check(scenario: &Scenario) -> Result<Vec<KernelsOwn>, LiveError> {
     let mut refusals = Refusals::default();
     network(scenario, &mut refusals);
-    steps(scenario, &mut refusals);
     let mut own = Vec::new();
     let mut before: Option<&Arc<Tcp>> = None;
     for flow in &scenario.flows {
@@ -171,19 +170,6 @@ fn shown(value: &ParamValue) -> String {
         ParamValue::Number(number) => number.to_string(),
         ParamValue::Choice(word) => word.clone(),
         ParamValue::Switch(on) => on.to_string(),
-    }
-}
-
-/// Refuses steps that act: a live run would leave them out, and its expectations would be judged without them.
-fn steps(scenario: &Scenario, refusals: &mut Refusals) {
-    let Some(case) = &scenario.case else { return };
-    if let Some((index, step)) = case.steps.iter().enumerate().find(|(_, step)| !step.actions.is_empty()) {
-        refusals.add(LiveError::Unsupported {
-            field: format!("steps[{index}]"),
-            value: step.what(case),
-            reason: "live runs carry out no steps".to_owned(),
-            allowed: "a simulated run, or steps without actions".to_owned(),
-        });
     }
 }
 
@@ -548,14 +534,6 @@ mod tests {
                     max_retries = 3\nnagle = true\nread_rate = \"1 Mb/s\"\n\
                     pacing = { slow_start = 200, avoidance = 120 }";
         assert_eq!(check(&scenario(text)).unwrap(), []);
-    }
-
-    #[test]
-    fn steps_that_act_have_no_live_form() {
-        let case = |step: &str| format!("stack = \"linux\"\n[[steps]]\nname = \"a\"\nat = \"1 s\"\n{step}\n");
-        let said = refused(&case("drop = { packets = 3 }"));
-        assert!(said.starts_with("steps[0]: at 1 s: drop the next 3 packets of f on bottleneck: live runs"), "{said}");
-        assert_eq!(check(&scenario(&case(""))).unwrap(), [], "a moment alone changes nothing");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Every reason why a scenario cannot run live, found before anything is made.
 
 use crate::LiveError;
-use crate::fit::{self, control};
+use crate::case::{UntoldStep, untold_steps};
+use crate::fit::{self, Control, control};
 use crate::refusals::Refusals;
 use crate::schemes;
 use crate::settings::Settings;
-use narrows_scenario::{NodeKind, Scenario};
+use narrows_scenario::{Flow, NodeKind, Scenario};
 
 /// Rejects a scenario that cannot run live here, with every reason that can be found without creating anything.
 ///
@@ -26,7 +27,33 @@ pub(crate) fn judge(scenario: &Scenario) -> Result<(), LiveError> {
     for (node, _) in scenario.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Host) {
         refusals.take(Settings::of_host(scenario, node));
     }
+    steps(scenario, &mut refusals);
     refusals.end()
+}
+
+/// Refuses steps of a test case that wait for what the kernel does not tell: they would never happen.
+fn steps(scenario: &Scenario, refusals: &mut Refusals) {
+    let Some(case) = &scenario.case else { return };
+    let names: Vec<String> = scenario.flows.iter().map(kernel_name).collect();
+    for UntoldStep { index, line, condition, reason } in
+        untold_steps(case, |flow| names.get(flow).map_or("", String::as_str))
+    {
+        let line = line.map_or_else(String::new, |line| format!(" (line {line})"));
+        refusals.add(LiveError::Unsupported {
+            field: format!("steps[{index}].when{line}"),
+            value: condition,
+            reason,
+            allowed: "variables that Linux tells (docs/check.md), or a simulated run".to_owned(),
+        });
+    }
+}
+
+/// Returns the kernel's name of a flow's congestion control; Narrows' own name of one in eBPF.
+fn kernel_name(flow: &Flow) -> String {
+    match control(flow) {
+        Ok(Control::Kernel(name)) => name,
+        _ => flow.tcp().map_or_else(String::new, |tcp| format!("{} in eBPF", tcp.cc)),
+    }
 }
 
 #[cfg(test)]
@@ -87,5 +114,16 @@ mod tests {
             judge(&scenario("[tcp]\nstack = \"linux\"\ncc = \"reno\"\n[[flows]]\nfrom = \"s1\"\nto = \"d1\"")),
             Ok(())
         );
+    }
+
+    #[test]
+    fn steps_may_act_but_not_wait_for_what_linux_does_not_tell() {
+        let flow = "[tcp]\nstack = \"linux\"\ncc = \"reno\"\n[[flows]]\nname = \"f\"\nfrom = \"s1\"\nto = \"d1\"\n";
+        let acts = "[[steps]]\nwhen = \"flow.cwnd > 12 packets\"\ndrop = { packets = 1 }\npause = true";
+        assert_eq!(judge(&scenario(&format!("{flow}{acts}"))), Ok(()));
+        let waits = "[[steps]]\nwhen = \"flow.lost > 0 B\"\ndrop = { packets = 1 }";
+        let said = judge(&scenario(&format!("{flow}{waits}"))).unwrap_err().to_string();
+        assert!(said.starts_with("steps[0].when (line 1"), "{said}");
+        assert!(said.contains("flow.lost > 0 B: Linux does not tell flow.lost: TCP_INFO has"), "{said}");
     }
 }

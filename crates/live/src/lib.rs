@@ -12,6 +12,8 @@ mod bottleneck;
 #[cfg(target_os = "linux")]
 pub mod bpf;
 #[cfg(target_os = "linux")]
+mod case;
+#[cfg(target_os = "linux")]
 mod cc_info;
 #[cfg(target_os = "linux")]
 mod child;

@@ -4,11 +4,16 @@
 //! exact times, however late they are processed. A busy machine delays only the handover of a packet, and the caller
 //! measures by how much. So a rate is exact, and lateness does not add up along a path.
 
+mod follow;
+
+pub(crate) use follow::{Change, Follow};
+
 use crate::agenda::Agenda;
 use crate::counters::{NetworkCounters, Watch, as_ect1};
 use crate::store::{self, Store};
 use narrows_fabric::{
-    Exit, LinkDirection, Node, Nodes, PcapFailure, Seeds, Topology, agents, link_direction, link_direction_of, scheme,
+    Exit, LinkDirection, Node, Nodes, PcapFailure, Seeds, Topology, Touched, agents, link_direction, link_direction_of,
+    scheme,
 };
 use narrows_queue::{Disciplines, DropReason, Queue, QueueView, Verdict};
 use narrows_samples::Samples;
@@ -43,6 +48,10 @@ pub struct Network {
     ect1: Vec<bool>,
     sampling: Sampling,
     next_sample: Instant,
+    /// A test case that follows the run.
+    follower: Option<Box<dyn Follow>>,
+    /// When it looks next.
+    next_follow: Instant,
     end: Instant,
     now: Instant,
 }
@@ -71,6 +80,7 @@ impl Network {
         let agents = agents(scenario, scheme(scenario)?.as_ref());
         let agents = agents.into_iter().map(|agent| Node { agent }).collect();
         let nodes = Nodes::new(agents, exits(&topology, scenario.nodes.len()));
+        let touched = Touched::by(scenario);
         let mut links = Vec::with_capacity(2 * scenario.links.len());
         for link in &scenario.links {
             let (a, b) = (&scenario.nodes[link.a].name, &scenario.nodes[link.b].name);
@@ -82,7 +92,11 @@ impl Network {
                     Some(queue) => Ok(link_direction_of(queue, direction, &path, true, seeds)),
                     None => link_direction(direction, &path, true, seeds, disciplines),
                 };
-                links.push(made.map_err(|error| error.to_string())?);
+                let mut made = made.map_err(|error| error.to_string())?;
+                if touched.edges.contains(&links.len()) {
+                    made.allow_interventions(&path, seeds);
+                }
+                links.push(made);
             }
         }
         let mut agenda = Agenda::new(links.len());
@@ -99,6 +113,8 @@ impl Network {
             ect1: scenario.flows.iter().map(|flow| flow.tcp().is_some_and(|tcp| tcp.ect1)).collect(),
             sampling: scenario.sampling,
             next_sample: Instant::ZERO,
+            follower: None,
+            next_follow: Instant::NEVER,
             end: Instant::ZERO + scenario.duration,
             now: Instant::ZERO,
         })
@@ -115,7 +131,7 @@ impl Network {
     /// Returns the time of the network's next event.
     #[must_use]
     pub fn next_event(&self) -> Instant {
-        self.agenda.next().min(self.next_change).min(self.next_look())
+        self.agenda.next().min(self.next_change).min(self.next_look()).min(self.next_follow)
     }
 
     /// Takes a packet that host number `node` sent at `now`. Bytes that are no IP packet, or have no destination, are
@@ -140,6 +156,7 @@ impl Network {
             as_ect1(&mut held.bytes);
         }
         self.forward(node, slot, self.now);
+        self.look_after(node);
     }
 
     /// Asks the queue of a direction for packets, because something outside of the network has released some.
@@ -170,6 +187,9 @@ impl Network {
             if self.next_look() <= at {
                 self.sample(at);
             }
+            if self.next_follow <= at {
+                self.look();
+            }
         }
         self.now = self.now.max(now);
     }
@@ -187,6 +207,7 @@ impl Network {
                 self.counters.arrived(held, at);
                 hosts.deliver(node, &held.bytes, at);
                 self.store.release(slot);
+                self.look_after(node);
             }
             _ => self.forward(node, slot, at),
         }

@@ -13,6 +13,7 @@ mod table;
 use crate::refusals::Refusals;
 use crate::{LiveError, Tun};
 use device::Device;
+use narrows_fabric::Touched;
 use narrows_queue::Queue;
 use narrows_scenario::{Direction, Scenario};
 use queue::KernelQueue;
@@ -107,6 +108,14 @@ pub(crate) fn judge(scenario: &Scenario) -> Result<(), LiveError> {
                 });
             }
         }
+    }
+    if !Touched::by(scenario).edges.is_empty() {
+        refusals.add(LiveError::Unsupported {
+            field: "steps".to_owned(),
+            value: "act on links".to_owned(),
+            reason: "steps change Narrows' own links, not queues of the kernel".to_owned(),
+            allowed: "our own queues, or steps that act on applications alone".to_owned(),
+        });
     }
     if found == 0 {
         refusals.add(LiveError::Unsupported {

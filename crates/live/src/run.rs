@@ -3,6 +3,7 @@
 use crate::LiveError;
 use crate::bottleneck::carry;
 use crate::bpf::{Registered, register, unique_name};
+use crate::case::{CaseRun, Parts};
 use crate::child::{Child, Exit, Output, Program};
 use crate::clock::{Clock, process_time};
 use crate::collect::{self, Known};
@@ -22,6 +23,7 @@ use crate::tun::Tun;
 use narrows_fabric::{MOST_FLOWS, Progress, Seeds, with_transfers};
 use narrows_samples::{FLOW_COUNTERS, Samples};
 use narrows_scenario::{NodeKind, Sampling, Scenario};
+use narrows_timeline::{self as timeline, Case};
 use narrows_units::{Duration, Instant};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -29,6 +31,7 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -56,6 +59,10 @@ pub struct Options<'a> {
     pub programs: &'a [(String, String)],
     /// Lets the kernel's own queue disciplines carry the directions of links whose discipline Linux has.
     pub kernel_qdisc: bool,
+    /// Ends the run as soon as all steps of the scenario's test case have happened and all expectations are decided.
+    pub until_decided: bool,
+    /// Records the values of the case's variables at the looks from the first time to the second.
+    pub looks: Option<(Instant, Instant)>,
 }
 
 /// What a live run yields.
@@ -68,6 +75,8 @@ pub struct Outcome {
     pub packets: u64,
     /// What the results depend on besides the scenario.
     pub conditions: Conditions,
+    /// The scenario's test case and what came of it; `None` for a scenario without one.
+    pub case: Option<(Arc<Case>, timeline::Outcome)>,
 }
 
 /// Runs a scenario on this machine's own TCP stack; takes as long as the scenario lasts.
@@ -92,11 +101,14 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, LiveEr
         network.capture(scenario, dir).map_err(|failure| LiveError::failed("capture packets", failure))?;
     }
     let traffic = stage.traffic()?;
+    if let Some(case) = &scenario.case {
+        network.follow(Box::new(stage.case_run(case, &traffic, options)?));
+    }
     let trace = stage.trace()?;
     let (clock, used) = (Clock::starting_in(SETTLE), process_time());
     let end = Instant::ZERO + scenario.duration;
     let (ports, stop) = (stage.ports(), AtomicBool::new(false));
-    let ((network, lateness), told) = thread::scope(|scope| {
+    let ((mut network, lateness), told) = thread::scope(|scope| {
         let bottleneck = scope.spawn(|| carry(network, (&ports, &files), clock, end, hold::pace(scenario), &stop));
         let told = meanwhile(&stage, traffic, options, clock, || {
             stop.fetch_or(stopped(options), Ordering::Relaxed);
@@ -115,9 +127,12 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, LiveEr
     if let Some(at) = lateness.gave_up {
         return Err(hold::not_held(scenario, at, &lateness));
     }
-    stage.conditions.note_lateness(&lateness, scenario.duration);
+    let case = scenario.case.as_ref().and_then(|case| Some((Arc::clone(case), network.end_following()?)));
+    // A case may end the run early.
+    let lasted = case.as_ref().map_or(scenario.duration, |(_, outcome)| outcome.ended.since(Instant::ZERO));
+    stage.conditions.note_lateness(&lateness, lasted);
     let traced = trace.map(Trace::stop).transpose()?;
-    stage.finish(network, told, traced, clock)
+    Ok(Outcome { case, ..stage.finish(network, told, traced, (clock, lasted))? })
 }
 
 fn stopped(options: &Options<'_>) -> bool {
@@ -285,6 +300,19 @@ impl<'a> Stage<'a> {
         Traffic::prepare(self.scenario, &self.hosts, self.seeds, &self.names)
     }
 
+    /// Makes what follows the scenario's test case.
+    fn case_run(&self, case: &Arc<Case>, traffic: &Traffic, options: &Options<'_>) -> Result<CaseRun, LiveError> {
+        CaseRun::new(&Parts {
+            scenario: self.scenario,
+            case,
+            seeds: self.seeds,
+            controls: &self.names,
+            handles: traffic.handles(),
+            looks: options.looks,
+            until_decided: options.until_decided,
+        })
+    }
+
     /// Hosts' devices, by node.
     fn ports(&self) -> Vec<(usize, &Tun)> {
         self.hosts.iter().map(|host| (host.node, &host.tun)).collect()
@@ -352,7 +380,7 @@ impl<'a> Stage<'a> {
         network: Network,
         told: Told,
         traced: Option<Traced>,
-        clock: Clock,
+        (clock, lasted): (Clock, Duration),
     ) -> Result<Outcome, LiveError> {
         let mut samples = Samples::default();
         let counters = network.finish(self.scenario, &mut samples);
@@ -360,11 +388,11 @@ impl<'a> Stage<'a> {
         let Told { records, scheme_counters, programs } = told;
         self.conditions.programs = programs;
         for (flow, record) in self.scenario.flows.iter().zip(&records) {
-            self.conditions.note_traffic(&flow.name, &record.lateness, self.scenario.duration);
+            self.conditions.note_traffic(&flow.name, &record.lateness, lasted);
         }
         self.conditions.look = look(self.scenario);
         if let Some(traced) = &traced {
-            self.conditions.note_trace(traced, self.scenario.duration);
+            self.conditions.note_trace(traced, lasted);
         }
         let scheme_totals = self.scheme_totals()?;
         let netstat = netstat::by_flow(self.scenario, &self.hosts);
@@ -372,7 +400,7 @@ impl<'a> Stage<'a> {
         let (scenario, packets) = (self.scenario, counters.delivered);
         let known = Known { scenario, records, traced, netstat, scheme_counters, scheme_totals, clock, counters };
         collect::flows(known, &mut samples);
-        Ok(Outcome { samples, packets, conditions: self.conditions })
+        Ok(Outcome { samples, packets, conditions: self.conditions, case: None })
     }
 }
 

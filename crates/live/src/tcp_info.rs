@@ -22,7 +22,7 @@ struct Raw {
     _backoff: u8,
     options: u8,
     _window_scales: u8,
-    _flags: u8,
+    flags: u8,
     rto: u32,
     _ato: u32,
     snd_mss: u32,
@@ -50,14 +50,14 @@ struct Raw {
     _bytes_received: u64,
     _segs_out: u32,
     segs_in: u32,
-    _notsent_bytes: u32,
+    notsent_bytes: u32,
     min_rtt: u32,
     _data_segs_in: u32,
     data_segs_out: u32,
-    _delivery_rate: u64,
+    delivery_rate: u64,
     _times: [u64; 3],
     delivered: u32,
-    _delivered_ce: u32,
+    delivered_ce: u32,
     bytes_sent: u64,
     bytes_retrans: u64,
     _dsack_dups: u32,
@@ -86,6 +86,10 @@ macro_rules! field {
         (info.length >= offset_of!(Raw, $name) + size_of_val(&info.raw.$name)).then_some(info.raw.$name)
     }};
 }
+
+mod field;
+
+pub(crate) use field::untold;
 
 impl TcpInfo {
     /// Reads the state of a connection from the kernel.

@@ -6,15 +6,18 @@
 mod door;
 mod end;
 mod flow;
+mod handle;
 mod record;
 mod socket;
+mod steered;
 
 use crate::{Clock, Host, Hosts, LiveError};
 use door::{Bell, Doors, Mailbox};
 use end::End;
 use flow::{Flow, Plan};
-use narrows_fabric::{Seeds, Topology, flow_sources, flow_start, framed, ports};
+use narrows_fabric::{Seeds, Topology, Touched, flow_sources, flow_start, framed, ports, watched_flows};
 use narrows_scenario::{Flow as Spec, Sampling, Scenario, Tcp, Traffic as Kind, Transport};
+use narrows_timeline::Action;
 use narrows_units::{Duration, Instant, Rate};
 use narrows_wire::RTP_LEN;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -24,7 +27,9 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
+pub(crate) use handle::{Handle, Order};
 pub use record::FlowRecord;
+pub(crate) use record::Seen;
 
 /// Time between two reads of a flow's `TCP_INFO`, if flows are few. A read costs some microseconds.
 const LOOK: Duration = Duration::from_millis(1);
@@ -45,6 +50,8 @@ const LEAST_UNSENT: u32 = 4096;
 pub struct Traffic {
     flows: Vec<Flow>,
     doors: Vec<Doors>,
+    /// Of the flows that the scenario's test case names.
+    handles: BTreeMap<usize, Arc<Handle>>,
 }
 
 /// Flows that are running. Dropping the value stops them.
@@ -67,7 +74,8 @@ impl Traffic {
         scenario.flows.iter().for_each(|flow| topology.prepare(flow.to));
         let mut flows = Vec::new();
         let mut guests: BTreeMap<(usize, u16), Vec<Guest>> = BTreeMap::new();
-        for ((index, spec), source) in scenario.flows.iter().enumerate().zip(flow_sources(scenario, seeds)) {
+        let (touched, handles) = (Touched::by(scenario), handles(scenario)?);
+        for ((index, spec), mut source) in scenario.flows.iter().enumerate().zip(flow_sources(scenario, seeds)) {
             let (client_port, server_port) = ports(index);
             let at = SocketAddr::new(scenario.nodes[spec.from].address, client_port);
             let to = SocketAddr::new(scenario.nodes[spec.to].address, server_port);
@@ -75,7 +83,10 @@ impl Traffic {
             let plan = plan(scenario, &topology, (index, spec), (to, control), seeds);
             let [from_host, to_host] = [spec.from, spec.to].map(|node| host(hosts, scenario, node));
             let (from_host, to_host) = (from_host?, to_host?);
-            flows.push(match &spec.transport {
+            if touched.flows.contains(&index) {
+                source.allow_control();
+            }
+            let mut flow = match &spec.transport {
                 Transport::Udp(_) => {
                     let client = from_host.netns.run(|| socket::datagrams(at, to, spec.dscp))??;
                     let server = to_host.netns.run(|| socket::datagrams(to, at, spec.dscp))??;
@@ -91,10 +102,18 @@ impl Traffic {
                     let [client, server] = ends;
                     Flow::new(plan, source, client, server, Some(mailbox))
                 }
-            });
+            };
+            flow.handle = handles.get(&index).map(Arc::clone);
+            flow.tell_sender()?;
+            flows.push(flow);
         }
         let doors = doors(scenario, hosts, &guests, controls)?;
-        Ok(Self { flows, doors })
+        Ok(Self { flows, doors, handles })
+    }
+
+    /// The flows that the scenario's test case names, by number.
+    pub(crate) const fn handles(&self) -> &BTreeMap<usize, Arc<Handle>> {
+        &self.handles
     }
 
     /// Starts all threads. Connections open at their flows' start times by `clock`.
@@ -195,6 +214,13 @@ fn descriptors(flows: usize) -> Result<(), LiveError> {
         .map_err(|error| LiveError::failed("raise the limit of files", error))
 }
 
+/// Makes the handles of the flows that the scenario's test case names.
+fn handles(scenario: &Scenario) -> Result<BTreeMap<usize, Arc<Handle>>, LiveError> {
+    let Some(case) = &scenario.case else { return Ok(BTreeMap::new()) };
+    let named = watched_flows(case).into_iter().chain(Touched::by(scenario).flows);
+    named.map(|index| Ok((index, Arc::new(Handle::new()?)))).collect()
+}
+
 fn host<'a>(hosts: &'a Hosts, scenario: &Scenario, node: usize) -> Result<&'a Host, LiveError> {
     let name = || scenario.nodes[node].name.as_str();
     hosts.of_node(node).ok_or_else(|| LiveError::failed(format!("find the host {}", name()), "it is a router"))
@@ -254,8 +280,10 @@ fn plan(
         Kind::OnOff { rate, .. } => (None, rate.is_none()),
         _ => (None, false),
     };
-    let stoppable = endless && (spec.stop < end || matches!(spec.traffic, Kind::OnOff { .. }));
-    let unsent = || u32::try_from(narrowest(scenario, topology, spec).bytes_in(UNSENT).as_u64()).unwrap_or(u32::MAX);
+    let steered = Touched::by(scenario).flows.contains(&index);
+    let stoppable = steered || (endless && (spec.stop < end || matches!(spec.traffic, Kind::OnOff { .. })));
+    let rate = || narrowest(scenario, topology, spec).max(fastest_step(scenario));
+    let unsent = || u32::try_from(rate().bytes_in(UNSENT).as_u64()).unwrap_or(u32::MAX);
     // A transfer of a workload has no samples; its kernel state is read once, at the end.
     let look = if spec.part.is_some() { Duration::MAX } else { look(scenario) };
     let every = match scenario.sampling {
@@ -292,6 +320,13 @@ pub(crate) fn look(scenario: &Scenario) -> Duration {
         Sampling::Interval(every) => look.min(every),
         Sampling::Off | Sampling::Events => look,
     }
+}
+
+/// Returns the largest rate that a step gives to a link; zero without one.
+fn fastest_step(scenario: &Scenario) -> Rate {
+    let actions = scenario.case.iter().flat_map(|case| &case.steps).flat_map(|step| &step.actions);
+    let rates = actions.filter_map(|action| if let Action::Set { rate, .. } = action { *rate } else { None });
+    rates.max().unwrap_or(Rate::ZERO)
 }
 
 /// Returns the rate of the narrowest link on a flow's path, with each link at its largest rate over the run.

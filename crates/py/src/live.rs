@@ -63,7 +63,8 @@ fn pairs<'py>(py: Python<'py>, list: &[(String, String)]) -> PyResultOf<Bound<'p
 
 /// Run a scenario live without holding the interpreter's lock; raises `LiveError`.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed, run, progress, pcap_dir, programs))]
+#[pyo3(signature = (scenario, seed, run, progress, pcap_dir, programs, until_decided=false, looks=None))]
+#[allow(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
 pub(crate) fn live(
     py: Python<'_>,
     scenario: &PyScenario,
@@ -72,6 +73,8 @@ pub(crate) fn live(
     progress: Option<&PyProgress>,
     pcap_dir: Option<PathBuf>,
     programs: Vec<(String, String)>,
+    until_decided: bool,
+    looks: Option<(f64, f64)>,
 ) -> PyResultOf<PyResult> {
     let progress = progress.map(|p| p.0.clone());
     let options = Options {
@@ -81,10 +84,12 @@ pub(crate) fn live(
         progress: progress.as_deref(),
         programs: &programs,
         kernel_qdisc: false,
+        until_decided,
+        looks: looks.map(|(begin, end)| (crate::moment(begin), crate::moment(end))),
     };
     match py.detach(|| narrows_live::run(&scenario.0, &options)) {
         Ok(made) => {
-            let outcome = Outcome { samples: made.samples, events: 0, packets: made.packets, case: None };
+            let outcome = Outcome { samples: made.samples, events: 0, packets: made.packets, case: made.case };
             Ok(PyResult(outcome, Some(made.conditions), progress.unwrap_or_default()))
         }
         Err(error) => Err(live_error(py, &error)),

@@ -13,7 +13,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A signal that stays set once given.
+/// A signal that stays set once given, until it is taken back.
 #[derive(Debug)]
 pub(super) struct Bell(EventFd);
 
@@ -27,6 +27,12 @@ impl Bell {
     pub(super) fn ring(&self) {
         // The only possible error is a full counter, and then the signal is given already.
         let _ = self.0.write(1);
+    }
+
+    /// Takes the signal back.
+    pub(super) fn silence(&self) {
+        // The only possible error is that it was not given.
+        let _ = self.0.read();
     }
 
     /// Returns what to poll for the signal.

@@ -6,6 +6,7 @@
 
 use super::door::{Bell, Mailbox};
 use super::end::{ENDLESS, End, receive_datagrams, send_datagram};
+use super::handle::Handle;
 use super::record::{FlowRecord, FlowRecorder, Life, first_sample, next_sample};
 use super::socket::{self, Wishes, start_connecting};
 use crate::cc_info::CcInfo;
@@ -59,19 +60,21 @@ impl Plan {
 /// A flow: made of its plan, the application, and sockets.
 #[derive(Debug)]
 pub(super) struct Flow {
-    plan: Plan,
-    source: Source,
+    pub(super) plan: Plan,
+    pub(super) source: Source,
     reader: Option<SlowReader>,
-    client: End,
+    pub(super) client: End,
     server: End,
     /// Where the server's connection comes from; `None` for datagrams.
     mailbox: Option<Arc<Mailbox>>,
     recorder: FlowRecorder,
+    /// What a test case watches and steers it by.
+    pub(super) handle: Option<Arc<Handle>>,
     /// What its datagrams measure, if they have room for a number.
     datagrams: Option<Box<DatagramMeter>>,
-    opened: bool,
-    stopped: bool,
-    wake_at: Instant,
+    pub(super) opened: bool,
+    pub(super) stopped: bool,
+    pub(super) wake_at: Instant,
     sample_at: Instant,
     read_at: Instant,
 }
@@ -86,6 +89,7 @@ impl Flow {
             wake_at: start,
             sample_at: if plan.look == Duration::MAX { Instant::NEVER } else { first_sample(plan.start, plan.look) },
             read_at: Instant::NEVER,
+            handle: None,
             opened: false,
             stopped: false,
             plan,
@@ -93,6 +97,16 @@ impl Flow {
             client,
             server,
             mailbox,
+        }
+    }
+
+    /// Shows the connection to those who watch it, if it is the client that sends.
+    pub(super) fn tell_sender(&self) -> Result<(), LiveError> {
+        match (&self.handle, &self.client.socket) {
+            (Some(handle), Some(socket)) if self.mailbox.is_some() && !self.source.server_sends() => {
+                handle.set_sender(socket)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -110,6 +124,7 @@ impl Flow {
                 return self.close(now);
             }
             if clock.has_begun() {
+                self.obey(now);
                 self.act(now)?;
                 self.transfer(now)?;
                 self.sample(now);
@@ -215,11 +230,15 @@ impl Flow {
             && let (Some(tcp), Some(socket)) = (&self.plan.tcp, mailbox.take())
         {
             socket::accepted(&socket, self.plan.to.ip(), &self.plan.wishes(tcp))?;
+            if let Some(handle) = self.handle.as_ref().filter(|_| self.source.server_sends()) {
+                handle.set_sender(&socket)?;
+            }
             self.server.socket = Some(socket);
         }
         let [client_reads, server_reads] = self.read_limits(now);
         let mut failed = self.client.pull(client_reads).is_err() | self.server.pull(server_reads).is_err();
         self.progress(now);
+        self.close_when_written();
         failed |= self.client.push().is_err() | self.server.push().is_err();
         if failed && self.recorder.aborted.is_none() && self.recorder.finished.is_none() && !self.stopped {
             self.recorder.aborted = Some(now);
@@ -256,6 +275,9 @@ impl Flow {
         } else if self.plan.size.is_some_and(|size| self.server.received >= size) {
             self.recorder.finished.get_or_insert(now);
         }
+        if let Some(handle) = &self.handle {
+            handle.set_goodput(self.delivered());
+        }
         // An end whose peer has closed closes too, after sending its remaining data.
         self.client.closing |= self.client.ended;
         self.server.closing |= self.server.ended;
@@ -289,7 +311,7 @@ impl Flow {
     }
 
     /// Reads the kernel's state of the sender's connection.
-    fn info(&self) -> Option<TcpInfo> {
+    pub(super) fn info(&self) -> Option<TcpInfo> {
         self.sender().socket.as_ref().and_then(|socket| TcpInfo::read(socket.as_fd()).ok())
     }
 
@@ -308,6 +330,7 @@ impl Flow {
         let next = wake.min(self.sample_at).min(self.read_at).min(self.plan.end);
         let left = clock.monotonic_of(next).saturating_sub(monotonic_ns());
         let mut fds = vec![stop.poll()];
+        fds.extend(self.handle.as_ref().map(|handle| handle.bell().poll()));
         if self.opened {
             match &self.mailbox {
                 None => fds.extend(

@@ -186,7 +186,7 @@ impl FlowRecorder {
 
 /// What one read of `TCP_INFO` shows of the connection's round-trip times.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Seen {
+pub(crate) struct Seen {
     srtt_ns: u64,
     delivered: u32,
     segments: u32,
@@ -195,7 +195,7 @@ struct Seen {
 impl Seen {
     /// `None` before the first sample. On a kernel that does not count deliveries (before Linux 4.18), each change of
     /// the smoothed value counts as a sample.
-    fn of(info: &TcpInfo) -> Option<Self> {
+    pub(crate) fn of(info: &TcpInfo) -> Option<Self> {
         let srtt_ns = info.srtt_ns()?;
         let delivered = info.delivered().unwrap_or(srtt_ns as u32);
         Some(Self { srtt_ns, delivered, segments: info.received_segments().unwrap_or(0) })
@@ -204,7 +204,7 @@ impl Seen {
     /// Returns the samples since the previous read: their value and their number. A single sample is computed from the
     /// smoothed value before and after it, which it moved by an eighth (RFC 6298, section 2.3). For several, the
     /// smoothed value is used.
-    fn samples_since(self, before: Option<Self>) -> (u64, u64) {
+    pub(crate) fn samples_since(self, before: Option<Self>) -> (u64, u64) {
         let Some(before) = before else { return (self.srtt_ns, 1) };
         let delivered = self.delivered.wrapping_sub(before.delivered);
         if delivered == 0 {

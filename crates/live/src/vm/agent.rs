@@ -121,6 +121,7 @@ fn made() -> Result<Outcome, LiveError> {
             progress: Some(&progress),
             programs: &request.programs,
             kernel_qdisc: request.kernel_qdisc,
+            ..Options::default()
         };
         let outcome = run(&scenario, &options);
         over.store(true, Ordering::Relaxed);

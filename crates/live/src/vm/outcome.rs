@@ -92,7 +92,7 @@ fn read(from: &mut Reader<'_>, scenario: &Scenario) -> Result<Outcome, Broken> {
     samples.series = from.list(|from| variables.series(from))?;
     samples.counters = counters(scenario.scheme.as_ref().map(|scheme| scheme.row.name));
     let packets = from.number()?;
-    Ok(Outcome { samples, packets, conditions: read_conditions(from)? })
+    Ok(Outcome { samples, packets, conditions: read_conditions(from)?, case: None })
 }
 
 /// The variables that a run of a scenario may report.
@@ -264,7 +264,7 @@ mod tests {
             doubts: vec!["late".to_owned()],
             ..Conditions::default()
         };
-        Outcome { samples, packets: 12, conditions }
+        Outcome { samples, packets: 12, conditions, case: None }
     }
 
     #[test]
