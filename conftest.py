@@ -17,6 +17,7 @@ MODULES = (
     "test_attach",
     "test_comparison_cli",
     "test_interrupts",
+    "test_check_live",
     "test_live",
     "test_packetdrill_live",
 )

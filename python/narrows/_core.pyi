@@ -359,6 +359,8 @@ def live(
     progress: Progress | None,
     pcap_dir: str | None,
     programs: list[tuple[str, str]],
+    until_decided: bool = ...,
+    looks: tuple[float, float] | None = ...,
 ) -> Result:
     """Run a scenario live without holding the interpreter's lock; raises `LiveError`."""
 

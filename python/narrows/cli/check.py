@@ -59,6 +59,14 @@ def check(
         bool, typer.Option("--list", metavar="", help="List the runs, and the cells that are not run; run nothing.")
     ] = False,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed; by default each file's own.")] = None,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live",
+            metavar="",
+            help="Run on this machine's own TCP, in real time (as root). By default of each case the file as it is.",
+        ),
+    ] = False,
     output: Output = None,
     force: Force = False,
     junit: Annotated[
@@ -87,7 +95,7 @@ def check(
     memory.allow(max_memory)
     chosen = _controls(cc, load)
     found = files.find(cases)
-    plan = study.make(study.load(found.files), chosen, grid=grid, select=select, seed=seed)
+    plan = study.make(study.load(found.files), chosen, grid=grid, select=select, seed=seed, live=live)
     if list_:
         _list(plan)
         return
@@ -181,7 +189,7 @@ def _print(made: Check, *, verbose: bool) -> None:
     out = Console(highlight=False)
     out.print(_table(made) if verbose or len(made.cases) <= _MOST_ROWS else _overview(made))
     for group in made.groups():
-        told = [one for one in group.runs if one.failed or verbose or one.verdict == "not applicable"]
+        told = [one for one in group.runs if one.failed or verbose or one.doubts or one.verdict == "not applicable"]
         for one in told if verbose else told[:1]:
             _print_case(out, one)
         others = [one.cell for one in group.failed[1:]]
@@ -206,7 +214,7 @@ def _table(made: Check) -> Table:
     table.add_column("ended\ns", justify="right", no_wrap=True)
     for one in made.cases:
         ended = "" if one.outcome is None else f"{one.outcome.ended_s:.4g}"
-        verdict = Text(one.verdict, style=_STYLES.get(one.verdict, "red"))
+        verdict = Text(one.shown, style="yellow" if one.doubts else _STYLES.get(one.verdict, "red"))
         table.add_row(Text(one.name), Text(one.item.cc), Text(one.cell), verdict, ended)
     return table
 
@@ -235,7 +243,9 @@ def _print_case(out: Console, one: CaseResult) -> None:
     from narrows.studies.check.page import timeline
 
     out.print()
-    out.print(Text(f"{one.item.id}: {one.verdict}", style="bold"))
+    out.print(Text(f"{one.item.id}: {one.shown}", style="bold"))
+    for doubt in one.doubts:
+        out.print(Text(f"  doubtful after {one.tries} runs: {doubt}", style="yellow"))
     if one.item.about.source:
         out.print(Text(one.item.about.source, style="dim"))
     if one.outcome is None or one.verdict == "not applicable":

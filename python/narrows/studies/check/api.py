@@ -29,6 +29,7 @@ def check(
     grid: str | None = None,
     select: str | None = None,
     seed: int | None = None,
+    live: bool = False,
     out: Target | None = None,
     jobs: int | None = None,
     dask: str | None = None,
@@ -45,6 +46,8 @@ def check(
         default.
     grid, select, seed
         As for `narrows.studies.check.make`.
+    live : bool
+        Whether cases run on this machine's own TCP stack, one after another and in real time; needs root.
     out : path, optional
         Directory for the page, ``junit.xml`` and ``check.json``.
     jobs : int, optional
@@ -64,6 +67,8 @@ def check(
         If an argument cannot be used, or no case applies.
     ScenarioError
         If a case is refused.
+    LiveError
+        If this machine can run none of the cases live.
     CheckInterrupted
         On Ctrl-C.
     """
@@ -72,7 +77,7 @@ def check(
     for one in several:
         named += [(one.name, one)] if isinstance(one, Scenario) else plan.load(files.find([one]).files)
     chosen = () if cc is None else contestants([cc] if isinstance(cc, str | Contestant) else cc)
-    planned = plan.make(named, chosen, grid=grid, select=select, seed=seed)
+    planned = plan.make(named, chosen, grid=grid, select=select, seed=seed, live=live)
     means = Means(jobs=jobs, dask=dask, progress=progress)
     made = execute(planned, means)
     if out is not None:

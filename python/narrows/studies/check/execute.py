@@ -15,6 +15,8 @@ from narrows.execution.job import Job, Parcel
 from narrows.execution.means import Means
 from narrows.execution.work import WorkInterrupted
 from narrows.runs import simulated as runs
+from narrows.studies.check import live
+from narrows.studies.check.made import Made
 from narrows.studies.check.outcome import Outcome
 from narrows.studies.check.result import CaseResult, Check
 from narrows.studies.check.series import Series
@@ -29,28 +31,6 @@ if TYPE_CHECKING:
 
 class CheckInterrupted(Interrupted):
     """Ctrl-C during a check."""
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """What one run came to.
-
-    Attributes
-    ----------
-    outcome : Outcome or None
-        ``None`` if the run failed.
-    error : str or None
-        Why it failed.
-    seconds : float
-        Wall-clock time, s.
-    series : Series or None
-        The variables over time, if they were asked for.
-    """
-
-    outcome: Outcome | None
-    error: str | None
-    seconds: float
-    series: Series | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +109,13 @@ def execute(plan: Plan, means: Means | None = None) -> Check:
     ------
     InputError
         If no case applies to its control, the number of jobs is out of range, or the cluster cannot be used.
+    LiveError
+        If this machine can run none of the cases live.
     CheckInterrupted
         On Ctrl-C.
     """
+    if plan.live:
+        means, plan = live.alone(means or Means()), live.fitting(plan)
     applying = [index for index, item in enumerate(plan.items) if item.inapplicable is None]
     if not applying:
         first = plan.items[0]
@@ -148,6 +132,8 @@ def execute(plan: Plan, means: Means | None = None) -> Check:
 
 def traced(check: Check, windows: Mapping[int, tuple[float, float]], means: Means | None = None) -> dict[int, Series]:
     """Run cases again and record their variables at each look; runs with equal seeds are equal.
+
+    Live runs are not repeated: their variables were recorded when they were made.
 
     Parameters
     ----------
@@ -166,6 +152,9 @@ def traced(check: Check, windows: Mapping[int, tuple[float, float]], means: Mean
     CheckInterrupted
         On Ctrl-C.
     """
+    if check.plan.live:
+        recorded = ((index, check.cases[index].series) for index in windows)
+        return {index: series for index, series in recorded if series is not None}
     made = _run(check.plan, windows, means or Means())
     return {index: one.series for index, one in made.items() if one.series is not None}
 
@@ -176,15 +165,20 @@ def _run(plan: Plan, windows: Mapping[int, tuple[float, float] | None], means: M
     names = list(dict.fromkeys(item.name for item in plan.items))
     sizes = {index: _size(plan.items[index]) for index in windows}
     steps = sorted(set(sizes.values()))
-    jobs = {}
+    jobs: dict[str, Job[Made]] = {}
     for index, looks in windows.items():
         item = plan.items[index]
-        job = CaseRun(index, item, plan.seed, looks, names.index(item.name), steps.index(sizes[index]))
+        place = names.index(item.name), steps.index(sizes[index])
+        job: Job[Made] = (
+            live.LiveRun(index, item, plan.seed, *place)
+            if plan.live
+            else CaseRun(index, item, plan.seed, looks, *place)
+        )
         jobs[job.key] = job
     found: dict[str, Made] = {}
     axes = [Scale(len(names)), Scale(len(steps), tuple(2.0**step for step in steps))]
     try:
-        means.execute("test cases", jobs, axes, found, None, next(iter(jobs.values())).item.scenario)
+        means.execute("test cases", jobs, axes, found, None, plan.items[next(iter(windows))].scenario)
     except WorkInterrupted as stopped:
         message = f"interrupted: {stopped.done:,} of {len(jobs):,} runs had finished; nothing is written"
         raise CheckInterrupted(stopped.finished, len(jobs), message) from None
@@ -204,9 +198,9 @@ def _result(item: Item, made: Made | None) -> CaseResult:
     if made is None:
         return CaseResult(item, "not applicable", None, item.inapplicable)
     if made.outcome is None:
-        return CaseResult(item, "error", None, made.error, made.seconds)
+        return CaseResult(item, "error", None, made.error, made.seconds, made.doubts, made.tries)
     verdict, reason = _judged(made.outcome)
-    return CaseResult(item, verdict, made.outcome, reason, made.seconds)
+    return CaseResult(item, verdict, made.outcome, reason, made.seconds, made.doubts, made.tries, made.series)
 
 
 def _judged(outcome: Outcome) -> tuple[Verdict, str | None]:

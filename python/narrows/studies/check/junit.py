@@ -61,7 +61,7 @@ def _add(suite: ElementTree.Element, one: CaseResult) -> None:
     )
     told = {"source": one.item.about.source, "cc": one.item.cc, "cell": one.cell}
     properties = ElementTree.SubElement(made, "properties")
-    for name, value in told.items():
+    for name, value in [*told.items(), *(("doubt", doubt) for doubt in one.doubts)]:
         if value is not None:
             ElementTree.SubElement(properties, "property", name=name, value=_clean(value))
     reason = _clean(one.reason or "")

@@ -86,6 +86,7 @@ def commands(check: Check) -> list[str]:
         if not one.failed or item.name == "<text>":
             continue
         words = ["narrows", "check", _path(item.name, item.scenario.path)]
+        words += ["--live"] if check.plan.live else []
         words += ["--cc", item.cc] if item.named else []
         words += ["--grid", item.cell.label] if item.gridded else []
         words += [] if check.plan.seed is None else ["--seed", str(check.plan.seed)]
@@ -110,10 +111,10 @@ def _rows(check: Check) -> list[dict[str, Any]]:
             "name": one.name,
             "cc": one.item.cc,
             "cell": one.cell,
-            "verdict": one.verdict,
+            "verdict": one.shown,
             "kind": one.verdict.replace(" ", "-"),
             "ended": "" if one.outcome is None else f"{one.outcome.ended_s:.4g}",
-            "reason": one.reason or "",
+            "reason": "; ".join([*([one.reason] if one.reason else []), *one.doubts]),
             "source": one.item.about.source or "",
         }
         for index, one in enumerate(check.cases)
@@ -131,8 +132,8 @@ def _details(one: CaseResult) -> dict[str, Any]:
     outcome = one.outcome
     return {
         "id": one.item.id,
-        "verdict": one.verdict,
-        "reason": one.reason or "",
+        "verdict": one.shown,
+        "reason": "; ".join([*([one.reason] if one.reason else []), *one.doubts]),
         "source": one.item.about.source or "",
         "rows": [] if outcome is None else timeline(outcome),
         "toml": one.item.scenario.text,

@@ -138,12 +138,15 @@ class Plan:
         Runs that ``-k`` leaves out.
     seed : int or None
         ``None``: each file's own.
+    live : bool
+        Whether the runs are made on this machine's own TCP stack.
     """
 
     items: tuple[Item, ...]
     not_run: tuple[NotRun, ...]
     unselected: int
     seed: int | None
+    live: bool = False
 
 
 def load(files: Iterable[Any]) -> list[tuple[str, Scenario]]:
@@ -188,6 +191,7 @@ def make(
     grid: str | None = None,
     select: str | None = None,
     seed: int | None = None,
+    live: bool = False,
 ) -> Plan:
     """Plan a check.
 
@@ -204,6 +208,9 @@ def make(
         See `narrows.studies.check.selection.Selection`.
     seed : int, optional
         Seed; each file's own by default.
+    live : bool
+        Whether the runs are made on this machine's own TCP stack, in real time; by default of each case the file as it
+        is.
 
     Returns
     -------
@@ -219,6 +226,7 @@ def make(
     if seed is not None and not 0 <= seed < 2**63:
         message = f"seed is {seed}; allowed: 0 to {2**63 - 1}"
         raise InputError(message)
+    grid = "base" if live and grid is None else grid
     chosen = None if select is None else Selection.parse(select)
     items: list[Item] = []
     left: list[NotRun] = []
@@ -242,7 +250,7 @@ def make(
     if not items:
         message = f"-k {select!r}: selects none of the {unselected} runs; `--list` shows their names"
         raise InputError(message)
-    return Plan(tuple(items), tuple(left), unselected, seed)
+    return Plan(tuple(items), tuple(left), unselected, seed, live)
 
 
 def _cells(scenario: Scenario, about: About, grid: str | None) -> list[tuple[Cell, float | None]]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from narrows.ownership import Target
     from narrows.studies.check.outcome import Expectation, Outcome
     from narrows.studies.check.plan import Item, Plan
+    from narrows.studies.check.series import Series
 
 Verdict = Literal["passed", "failed", "error", "not applicable"]
 """Of one run: ``error`` if the run itself failed, ``not applicable`` if the case cannot be judged for its control."""
@@ -39,7 +40,13 @@ class CaseResult:
     reason : str or None
         Why it did not pass, as sentences.
     seconds : float
-        Wall-clock time of the run, s.
+        Wall-clock time of the run, s; of all its repetitions, if it is live.
+    doubts : tuple of str
+        Reasons not to trust a live run, a sentence each.
+    tries : int
+        Number of runs that were made; a live run is repeated while it is not to be trusted.
+    series : Series or None
+        The variables over time, if they were recorded.
     """
 
     item: Item
@@ -47,6 +54,9 @@ class CaseResult:
     outcome: Outcome | None
     reason: str | None
     seconds: float = 0.0
+    doubts: tuple[str, ...] = ()
+    tries: int = 1
+    series: Series | None = None
 
     @property
     def name(self) -> str:
@@ -62,6 +72,11 @@ class CaseResult:
     def failed(self) -> bool:
         """Whether it fails the check."""
         return self.verdict in ("failed", "error")
+
+    @property
+    def shown(self) -> str:
+        """The verdict as tables show it: with a mark if the run is not to be trusted."""
+        return f"{self.verdict} (doubtful)" if self.doubts else self.verdict
 
     def first_failure(self) -> Expectation | None:
         """Return the failed expectation that was decided first.
@@ -162,8 +177,10 @@ class Check:
         )
         left = len(self.plan.not_run)
         cells = f"; {left:,} cell{'' if left == 1 else 's'} of the grids not run" if left else ""
+        doubted = sum(bool(one.doubts) for one in self.cases)
+        trust = f"; {doubted:,} doubtful" if doubted else ""
         more = f"; {self.plan.unselected:,} not selected by -k" if self.plan.unselected else ""
-        return told + cells + more
+        return told + trust + cells + more
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as plain values; ``docs/json.md`` describes them.
@@ -175,6 +192,7 @@ class Check:
         return {
             "format": FORMAT,
             "version": _core.version(),
+            "live": self.plan.live,
             "passed": self.passed,
             "counts": {verdict: self.count(verdict) for verdict in VERDICTS},
             "cases": [_case(one, self.plan.seed) for one in self.cases],
@@ -272,5 +290,7 @@ def _case(one: CaseResult, seed: int | None) -> dict[str, Any]:
         "seed": item.scenario.seed if seed is None else seed,
         "verdict": one.verdict,
         "reason": one.reason,
+        "doubts": list(one.doubts),
+        "tries": one.tries,
         "outcome": None if one.outcome is None else one.outcome.to_json(),
     }
