@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from narrows.studies.check import CaseResult, Check
     from tests.python.conftest import Trusted
+
+    from narrows.studies.check import CaseResult, Check
 
 NETWORK = """
 duration = "8 s"
