@@ -39,8 +39,8 @@ pub struct KernelsOwn {
 /// kernel's own, without repetition.
 ///
 /// # Errors
-/// [`LiveError::Unsupported`] for features without a live form: 802.11 channels, a host with more than one link, and TCP
-/// settings that the kernel does not take. Several are reported as [`LiveError::Refused`].
+/// [`LiveError::Unsupported`] for features without a live form: 802.11 channels, a host with more than one link, and
+/// TCP settings that the kernel does not take. Several are reported as [`LiveError::Refused`].
 pub fn check(scenario: &Scenario) -> Result<Vec<KernelsOwn>, LiveError> {
     let mut refusals = Refusals::default();
     network(scenario, &mut refusals);

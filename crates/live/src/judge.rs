@@ -48,11 +48,12 @@ fn steps(scenario: &Scenario, refusals: &mut Refusals) {
     }
 }
 
-/// Returns the kernel's name of a flow's congestion control; Narrows' own name of one in eBPF.
+/// Returns the kernel's name of a flow's congestion control, or Narrows' own of one in eBPF; empty if there is neither.
 fn kernel_name(flow: &Flow) -> String {
     match control(flow) {
         Ok(Control::Kernel(name)) => name,
-        _ => flow.tcp().map_or_else(String::new, |tcp| format!("{} in eBPF", tcp.cc)),
+        Ok(Control::Ours(name)) => format!("{name} in eBPF"),
+        Err(_) => String::new(),
     }
 }
 

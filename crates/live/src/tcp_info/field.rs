@@ -119,8 +119,9 @@ mod tests {
         let info = TcpInfo::read(client.as_fd()).unwrap();
         let value = |field| info.value(field, true, false);
         assert!(info.has_opened() && !TcpInfo::read(listener.as_fd()).unwrap().has_opened());
-        assert_eq!([FlowField::Sent, FlowField::Delivered].map(value), [5000.0, 5000.0]);
-        assert_eq!([FlowField::Idle, FlowField::SlowStart, FlowField::Phase].map(value), [1.0, 1.0, 0.0]);
+        let whole = |field| value(field) as u64;
+        assert_eq!([FlowField::Sent, FlowField::Delivered].map(whole), [5000, 5000]);
+        assert_eq!([FlowField::Idle, FlowField::SlowStart, FlowField::Phase].map(whole), [1, 1, 0]);
         assert_eq!((info.fresh_bytes(), info.acked_bytes(true)), (5000, 5000));
         assert!((value(FlowField::Cwnd) / value(FlowField::Smss)).fract().abs() < 1e-9);
         assert!(value(FlowField::Ssthresh).is_nan() && value(FlowField::PacingRate).is_nan());
