@@ -1,4 +1,4 @@
-"""The bundled test cases of BBR version 1, CUBIC, HyStart++, DCTCP and Prague: each passes, and some notice other numbers."""
+"""The bundled test cases of BBR v1, CUBIC, HyStart++, DCTCP and Prague: each passes, and some notice other numbers."""
 
 from __future__ import annotations
 
