@@ -13,7 +13,7 @@ const VALUES_OF_NET: &[&str] =
 
 /// Where the outside world is allowed: a crate, and its modules (none given: all).
 const OPEN: &[(&str, &[&str])] =
-    &[("sim", &["run", "capture", "spill"]), ("fabric", &["pcap"]), ("live", &[]), ("py", &[])];
+    &[("sim", &["run", "capture", "spill", "parts"]), ("fabric", &["pcap"]), ("live", &[]), ("py", &[])];
 
 /// Where unsafe code is allowed.
 const UNSAFE: &[&str] = &["live", "py", "web"];
@@ -117,7 +117,7 @@ fn check_path(next: &TokenTree, rest: &[TokenTree], found: &mut Vec<(usize, Stri
             if OUTSIDE_WORLD.contains(&name.as_str()) && !(name == "net" && is_value_of_net(rest)) {
                 found.push((
                     ident.span().start().line,
-                    format!("std::{name}; only sim::run, sim::capture, sim::spill, fabric::pcap, live and py may"),
+                    format!("std::{name}; only sim::run, sim::capture, sim::spill, sim::parts, fabric::pcap, live and py may"),
                 ));
             }
         }

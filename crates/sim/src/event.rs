@@ -11,9 +11,9 @@
 //! get the last place in the queue each time: in a fair network one flow would win everything.
 //!
 //! The structure is a winner tree (Knuth, The Art of Computer Programming, volume 3, section 5.4.1): leaves are pending
-//! events, an inner node holds the earlier of its two children, the root is the next event. Moving one event replays one
-//! path to the root and stops where nothing changes. For the few events of a small scenario that is a comparison or two
-//! in one cache line, which no heap of packets can match. It works because a FIFO link has only its head pending.
+//! events, an inner node holds the earlier of its two children, the root is the next event. Moving one event replays
+//! one path to the root and stops where nothing changes. For the few events of a small scenario that is a comparison or
+//! two in one cache line, which no heap of packets can match. It works because a FIFO link has only its head pending.
 //!
 //! Only armed slots have a leaf. A link without packets and a timer that is not running need none: of 10,000 flows with
 //! hosts of their own, a quarter of the link directions have a packet on the wire, and the tree of the others would not
@@ -223,8 +223,9 @@ pub(crate) struct Agenda {
 }
 
 impl Agenda {
-    /// An agenda of `slots` idle slots: the first `fixed`, which come before arrivals of the same instant, then arrivals
-    /// up to slot `near`, which move with every packet, then all others. `None` if there are more than [`MAX_SLOTS`].
+    /// An agenda of `slots` idle slots: the first `fixed`, which come before arrivals of the same instant, then
+    /// arrivals up to slot `near`, which move with every packet, then all others. `None` if there are more than
+    /// [`MAX_SLOTS`].
     pub(crate) fn new(fixed: usize, near: usize, slots: usize) -> Option<Self> {
         if slots > MAX_SLOTS {
             return None;

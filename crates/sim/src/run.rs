@@ -91,8 +91,8 @@ pub struct Options<'a> {
     pub looks: Option<(Instant, Instant)>,
     /// Where samples that exceed the memory budget go; `None` keeps all of them in memory. Their values do not change.
     pub spill: Option<&'a Arc<Spill>>,
-    /// Most threads for the run; 0 and 1 are one. More are used for a network of drop-tail links without samples, agents,
-    /// 802.11 channels, a test case, captures or foreign controls. Results are bit-identical.
+    /// Most threads for the run; 0 and 1 are one. More are used for a network of drop-tail links without samples,
+    /// agents, 802.11 channels, a test case, captures or foreign controls. Results are bit-identical.
     pub threads: usize,
 }
 

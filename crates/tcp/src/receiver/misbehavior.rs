@@ -7,8 +7,9 @@
 //! * **ACK division**: several ACKs, each of an equal part of the octets, the last of all of them.
 //! * **DupACK spoofing**: the ACK, then duplicates of it.
 //! * **Optimistic ACKing**: an ACK of the highest octet that has arrived and a *lead*. The lead grows by what arrives,
-//!   as a sender's window does in slow start. A sender answers an ACK of what it has not sent with an ACK whose sequence
-//!   number is SND.NXT (RFC 9293, section 3.10.7.4). The receiver falls back to that number and acknowledges it.
+//!   as a sender's window does in slow start. A sender answers an ACK of what it has not sent with an ACK whose
+//!   sequence number is SND.NXT (RFC 9293, section 3.10.7.4). The receiver falls back to that number and acknowledges
+//!   it.
 //! * **Concealment**: an optimistic receiver never reports a gap. It cuts the gap out of its stream: the octets do not
 //!   count as delivered, whether they were lost or come later.
 //!
