@@ -33,7 +33,7 @@ EXAMPLE = (
     "Better and worse than another version: "
     "narrows evaluate bbr3:cc_params.profile=draft --quick --only 7.1 --against results/bbr3\n\n"
     "One section, or one row: narrows evaluate prague --only 7.1 --quick\n\n"
-    "On this machine's Linux instead of the simulator: narrows evaluate cubic --live --quick -o results/live"
+    "On this machine's Linux instead of the simulator: narrows evaluate cubic --live --only sharing.two -o results/live"
 )
 
 _SECONDS: Final = {"s": 1.0, "min": 60.0, "h": 3600.0}
