@@ -38,6 +38,7 @@ __all__ = [
     "packetdrill_check",
     "packetdrill_live",
     "parse",
+    "parse_each",
     "places",
     "release",
     "run",
