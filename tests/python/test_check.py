@@ -373,7 +373,7 @@ def test_the_result_is_a_table_for_notebooks(tmp_path: Path) -> None:
 
 def test_a_case_travels_to_a_worker_of_a_cluster(tmp_path: Path) -> None:
     planned = plan.make(plan.load(files.find([wrote(tmp_path, met=MET)]).files))
-    job = CaseRun(0, planned.items[0], None, (0.0, 1.0), 0, 0)
+    job = CaseRun(0, planned.items[0], None, 0, 0, (0.0, 1.0))
     parcel = job.parcel()
     far, near = parcel.function(*parcel.arguments, _core.Progress()), job.make(_core.Progress())
     assert far.outcome == near.outcome

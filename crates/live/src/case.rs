@@ -17,7 +17,7 @@ use crate::network::{Change, Follow};
 use crate::traffic::{Handle, Order};
 use narrows_fabric::{Effect, LinkDirection, Seeds, Topology, effects, flow_start, watched_flows};
 use narrows_scenario::Scenario;
-use narrows_timeline::{Case, Outcome, Values, VariableId, Watch};
+use narrows_timeline::{Case, Outcome, Seen, Watch};
 use narrows_units::{Duration, Instant};
 use reading::Readings;
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,22 +68,6 @@ pub(crate) struct CaseRun {
     timed: Vec<(usize, usize, f64)>,
     until_decided: bool,
     next: Instant,
-}
-
-/// The values of a look.
-struct Seen<'a> {
-    values: &'a [f64],
-    begun: bool,
-}
-
-impl Values for Seen<'_> {
-    fn value(&self, id: VariableId) -> f64 {
-        self.values.get(id.0).copied().unwrap_or(f64::NAN)
-    }
-
-    fn begun(&self) -> bool {
-        self.begun
-    }
 }
 
 impl CaseRun {

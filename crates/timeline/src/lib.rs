@@ -42,4 +42,4 @@ pub use vocabulary::{
     Declared, FlowField, FlowWords, LinkField, LinkWords, PHASES, PathField, Row, Side, Source, TRUTH, Variable,
     VariableId, Vocabulary,
 };
-pub use watch::{Values, Watch};
+pub use watch::{Seen, Values, Watch};

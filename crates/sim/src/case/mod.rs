@@ -13,7 +13,7 @@ use crate::run::Options;
 use crate::world::World;
 use narrows_fabric::watched_flows;
 use narrows_samples::Probe;
-use narrows_timeline::{Case, Outcome, Values, VariableId, Watch};
+use narrows_timeline::{Case, Outcome, Seen, Watch};
 use narrows_units::{Duration, Instant};
 use reading::Readings;
 use std::collections::BTreeSet;
@@ -39,22 +39,6 @@ pub(crate) struct CaseRun {
     /// Whether the run ends as soon as all is decided.
     ends_early: bool,
     outcome: Option<Outcome>,
-}
-
-/// The values of a look.
-struct Seen<'a> {
-    values: &'a [f64],
-    begun: bool,
-}
-
-impl Values for Seen<'_> {
-    fn value(&self, id: VariableId) -> f64 {
-        self.values.get(id.0).copied().unwrap_or(f64::NAN)
-    }
-
-    fn begun(&self) -> bool {
-        self.begun
-    }
 }
 
 impl CaseRun {

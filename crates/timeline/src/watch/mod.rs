@@ -27,6 +27,25 @@ pub trait Values {
     fn begun(&self) -> bool;
 }
 
+/// The values of a look, in the order of the case's variables.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// The raw values; a variable that has none here is NaN.
+    pub values: &'a [f64],
+    /// See [`Values::begun`].
+    pub begun: bool,
+}
+
+impl Values for Seen<'_> {
+    fn value(&self, id: VariableId) -> f64 {
+        self.values.get(id.0).copied().unwrap_or(f64::NAN)
+    }
+
+    fn begun(&self) -> bool {
+        self.begun
+    }
+}
+
 /// A moment and a count of round trips, from which lapses are measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Mark {

@@ -16,6 +16,7 @@ from narrows.execution.means import Means
 from narrows.execution.work import WorkInterrupted
 from narrows.runs import simulated as runs
 from narrows.studies.check import live
+from narrows.studies.check.case_job import CaseJob
 from narrows.studies.check.made import Made
 from narrows.studies.check.outcome import Outcome
 from narrows.studies.check.result import CaseResult, Check
@@ -34,38 +35,16 @@ class CheckInterrupted(Interrupted):
 
 
 @dataclass(frozen=True, slots=True)
-class CaseRun(Job[Made]):
-    """One run of a case as a job.
+class CaseRun(CaseJob):
+    """One simulated run of a case as a job.
 
     Attributes
     ----------
-    index : int
-        Index of the item in the plan; the key.
-    item : Item
-    seed : int or None
-        ``None``: the scenario's own.
     looks : tuple of float or None
         Begin and end, s, of the time in which the variables are recorded; ``None``: they are not.
-    case, bucket : int
-        Positions on the axes of the forecast: the case, and the size of the cell.
     """
 
-    index: int
-    item: Item
-    seed: int | None
     looks: tuple[float, float] | None
-    case: int
-    bucket: int
-
-    @property
-    def key(self) -> str:
-        """The index."""
-        return str(self.index)
-
-    @property
-    def steps(self) -> tuple[int, ...]:
-        """Positions of the case and of the cell's size."""
-        return self.case, self.bucket
 
     def make(self, gauge: _core.Progress) -> Made:
         """Make the run; one that fails is a result too, so that the others go on."""
@@ -172,7 +151,7 @@ def _run(plan: Plan, windows: Mapping[int, tuple[float, float] | None], means: M
         job: Job[Made] = (
             live.LiveRun(index, item, plan.seed, *place)
             if plan.live
-            else CaseRun(index, item, plan.seed, looks, *place)
+            else CaseRun(index, item, plan.seed, *place, looks)
         )
         jobs[job.key] = job
     found: dict[str, Made] = {}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from narrows import _core
 from narrows.base.errors import InputError, LiveError
-from narrows.execution.job import Job
 from narrows.runs import live as runs
+from narrows.studies.check.case_job import CaseJob
 from narrows.studies.check.made import Made
 from narrows.studies.check.outcome import Outcome
 from narrows.studies.check.series import Series
@@ -91,35 +91,8 @@ def alone(means: Means) -> Means:
 
 
 @dataclass(frozen=True, slots=True)
-class LiveRun(Job[Made]):
-    """One case on the kernel's TCP as a job; repeated while its conditions are not to be trusted.
-
-    Attributes
-    ----------
-    index : int
-        Index of the item in the plan; the key.
-    item : Item
-    seed : int or None
-        ``None``: the scenario's own.
-    case, bucket : int
-        Positions on the axes of the forecast: the case, and the size of the cell.
-    """
-
-    index: int
-    item: Item
-    seed: int | None
-    case: int
-    bucket: int
-
-    @property
-    def key(self) -> str:
-        """The index."""
-        return str(self.index)
-
-    @property
-    def steps(self) -> tuple[int, ...]:
-        """Positions of the case and of the cell's size."""
-        return self.case, self.bucket
+class LiveRun(CaseJob):
+    """One case on the kernel's TCP as a job; repeated while its conditions are not to be trusted."""
 
     def make(self, gauge: _core.Progress) -> Made:
         """Make the run; one that fails is a result too, so that the others go on."""
