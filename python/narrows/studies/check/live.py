@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from narrows import _core
@@ -61,8 +62,9 @@ def fitting(plan: Plan) -> Plan:
 
 
 def _reason(item: Item, error: LiveError) -> str:
-    lines = [line.strip() for line in str(error).splitlines()]
-    return f"cannot run live: {item.scenario.path}: {'; '.join(lines)}"
+    head, *refusals = (line.strip() for line in str(error).splitlines())
+    told = refusals or [head.removeprefix("the scenario cannot run live: ")]
+    return f"cannot run live: {PurePath(item.scenario.path).name}: {'; '.join(told)}"
 
 
 def alone(means: Means) -> Means:
