@@ -384,6 +384,34 @@ def test_a_control_that_fails_does_not_meet_the_row_and_says_why(name: str, told
     assert "the control failed" in page.page(made)
 
 
+def test_the_commands_repeat_what_was_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "my own.py"
+    file.write_text(
+        "import narrows as nw\n\n@nw.congestion_control('still')\nclass Still(nw.own.CongestionControl):\n"
+        "    def on_ack(self, ack, path):\n        pass\n"
+    )
+    own.load(file)
+    try:
+        made = evaluate.run("still", quick=True, only=["5.1.1"], most=3)
+        content = export.to_json(made)
+    finally:
+        own.unregister("still")
+    whole = f"narrows evaluate still --load '{file}' --quick --only 5.1.1 --seed 1 --runs 3"
+    assert export.command(made.plan).split() == whole.replace(f"--load '{file}' ", "").split(), "no longer registered"
+    assert {row["command"] for row in content["rows"]} == {
+        whole.replace("5.1.1", row["row"]) for row in content["rows"]
+    }
+
+
+def test_a_page_without_values_over_cubic_s_has_no_figure(tmp_path: Path) -> None:
+    made = evaluate.run("reno", quick=True, only=["full-backoff"], most=3)
+    page.write(made, tmp_path / "out")
+    text = (tmp_path / "out" / "report.html").read_text()
+    assert "By path class" in text
+    assert "<figure>" not in text
+    assert not (tmp_path / "out" / "figures").exists()
+
+
 @pytest.mark.usefixtures("controls")
 def test_a_control_that_never_sends_uses_nothing() -> None:
     made = evaluate.run("silent", quick=True, only=["use-tail-drop.wired", "rtt-fairness"])

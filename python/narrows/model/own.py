@@ -88,6 +88,7 @@ class _Own:
 
 
 _registry: dict[str, _Own] = {}
+_files: dict[str, str] = {}
 
 
 def register(name: str, factory: Callable[..., object], *, time_limit_s: float = TIME_LIMIT_S) -> None:
@@ -222,6 +223,23 @@ def load(path: str | PathLike[str]) -> None:
     if _registry == before:
         message = f"{path}: registers no congestion control; allowed: @narrows.congestion_control(NAME) on a class"
         raise InputError(message)
+    _files.update((name, str(path)) for name, own in _registry.items() if before.get(name) != own)
+
+
+def file_of(name: str) -> str | None:
+    """Return the file that registered a congestion control, as `load` was given it.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+
+    Returns
+    -------
+    str or None
+        ``None`` if no file was loaded for it.
+    """
+    return _files.get(name) if name in _registry else None
 
 
 def _line_in(path: str, error: BaseException) -> str:

@@ -8,12 +8,14 @@ import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows import _core
+from narrows.model import own
 from narrows.studies.evaluate.criteria import catalogue
 from narrows.studies.evaluate.measures import MEASURES
 from narrows.studies.evaluate.result import by_class
 
 if TYPE_CHECKING:
     from narrows.stats import Estimate
+    from narrows.studies.evaluate.plan import Plan
     from narrows.studies.evaluate.result import Evaluation, Judged
 
 FORMAT: Final = 1
@@ -85,26 +87,26 @@ def dumps(made: Evaluation) -> str:
     return json.dumps(to_json(made), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def command(control: str, *, quick: bool, seed: int, most: int, only: str | None = None, live: bool = False) -> str:
+def command(plan: Plan, row: str | None = None) -> str:
     """Return the command that repeats an evaluation, or a row of it.
 
     Parameters
     ----------
-    control : str
-    quick : bool
-    seed, most : int
-    only : str, optional
+    plan : Plan
+    row : str, optional
         Name of the row.
-    live : bool
-        Whether its runs are live.
 
     Returns
     -------
     str
     """
-    parts = ["narrows", "evaluate", control, *(["--live"] if live else ()), *(["--quick"] if quick else ())]
-    parts += [] if only is None else ["--only", only]
-    return shlex.join([*parts, "--seed", str(seed), "--runs", str(most)])
+    loaded = own.file_of(plan.control.partition(":")[0])
+    only = plan.only if row is None else (row,)
+    parts = ["narrows", "evaluate", plan.control]
+    parts += [] if loaded is None else ["--load", loaded]
+    parts += [*(["--live"] if plan.world else ()), *(["--quick"] if plan.quick else ())]
+    parts += ["--only", ",".join(only)] if only else []
+    return shlex.join([*parts, "--seed", str(plan.seed), "--runs", str(plan.looks[-1])])
 
 
 def csv(made: Evaluation) -> str:
@@ -176,14 +178,7 @@ def _row(made: Evaluation, one: Judged) -> dict[str, Any]:
         "without_value": decision.without,
         "doubtful": list(decision.doubtful),
         "doubts": list(decision.doubts),
-        "command": command(
-            made.plan.control,
-            quick=made.plan.quick,
-            seed=made.plan.seed,
-            most=made.plan.looks[-1],
-            only=one.row.name,
-            live=bool(made.plan.world),
-        ),
+        "command": command(made.plan, one.row.name),
     }
 
 

@@ -61,8 +61,8 @@ _NARROW: Final = 5
 """Largest over smallest value of an axis below which 1, 2 and 5 times powers of ten may give it a single label."""
 
 
-def write(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
-    """Draw the figure as PNG and SVG.
+def write(rows: Sequence[Mapping[str, Any]], folder: Path) -> bytes | None:
+    """Draw the figure as PNG and SVG, if any row has goodput or delay over CUBIC's.
 
     Parameters
     ----------
@@ -72,13 +72,16 @@ def write(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
 
     Returns
     -------
-    list of Path
+    bytes or None
+        The SVG.
 
     Raises
     ------
     OSError
         If the folder cannot be written.
     """
+    if not any(dots(rows, measures) for _, measures in _PANELS):
+        return None
     folder.mkdir(parents=True, exist_ok=True)
     with style.paper_style():
         figure = draw(rows)
@@ -86,7 +89,7 @@ def write(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
         figure.savefig(files[0], format="png", dpi=style.PNG_DPI)
         # Without a date, equal numbers give equal files.
         figure.savefig(files[1], format="svg", metadata={"Date": None, "Creator": "Narrows"})
-    return files
+    return files[1].read_bytes()
 
 
 def draw(rows: Sequence[Mapping[str, Any]]) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -53,12 +52,12 @@ def write(made: Evaluation, directory: Target) -> Path:
     held = ownership.claim(directory, kind=ownership.EVALUATION)
     with ownership.staged(held, part="page", alone=False) as folder:
         content = export.to_json(made)
-        files = figures.write(content["rows"], folder / "figures")
+        svg = figures.write(content["rows"], folder / "figures")
         for arm in {one.row.test.identity: one.row.test for one in made.judged}.values():
             render.write_text(folder / SCENARIOS / f"{arm.label}.toml", arm.scenario.to_file())
         render.write_text(folder / ROWS, export.csv(made))
         render.write_text(folder / export.SUMMARY, export.dumps(made))
-        render.write_text(folder / PAGE, page(made, files[1].read_bytes()))
+        render.write_text(folder / PAGE, page(made, svg))
     return Path(held.named) / PAGE
 
 
@@ -69,7 +68,7 @@ def page(made: Evaluation, svg: bytes | None = None) -> str:
     ----------
     made : Evaluation
     svg : bytes, optional
-        The figure; drawn if missing.
+        The figure; ``None`` shows none.
 
     Returns
     -------
@@ -77,9 +76,6 @@ def page(made: Evaluation, svg: bytes | None = None) -> str:
         HTML without external files.
     """
     content = export.to_json(made)
-    if svg is None:
-        with tempfile.TemporaryDirectory() as folder:
-            svg = figures.write(content["rows"], Path(folder))[1].read_bytes()
     files = {one.row.name: one.row.test.label for one in made.judged}
     verb = "live" if made.plan.world else "run"
     return render.page(
@@ -92,7 +88,7 @@ def page(made: Evaluation, svg: bytes | None = None) -> str:
         lead=lead(content),
         counts=made.counts,
         note=made.note,
-        figure=base64.b64encode(svg).decode(),
+        figure=None if svg is None else base64.b64encode(svg).decode(),
         failed=[_shown(row, files, verb) for row in content["rows"] if row["verdict"] == "not met"],
         sections=_sections(content["rows"], files, verb),
         classes=[_class(row) for row in content["classes"]],
@@ -100,13 +96,7 @@ def page(made: Evaluation, svg: bytes | None = None) -> str:
         titles=SECTIONS,
         looks=made.plan.looks,
         confidence=f"{100 * (1 - ERROR / len(made.plan.looks)):.2f}",
-        command=export.command(
-            made.plan.control,
-            quick=made.plan.quick,
-            seed=made.plan.seed,
-            most=made.plan.looks[-1],
-            live=bool(made.plan.world),
-        ),
+        command=export.command(made.plan),
         equal=signs(len(made.plan.looks)),
         least=LEAST,
         identity=[

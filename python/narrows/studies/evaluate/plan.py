@@ -23,7 +23,7 @@ from narrows.studies.evaluate.decide import LEAST
 from narrows.studies.sweep.address import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from narrows.studies.evaluate.criteria import Criterion, Network
 
@@ -157,6 +157,8 @@ class Plan:
     rows : tuple of Row
     world : str
         Empty for simulated runs; else what makes live ones: ``live, kernel X``.
+    only : tuple of str
+        The rows, criteria or sections that were asked for; empty for all.
     """
 
     control: str
@@ -165,6 +167,7 @@ class Plan:
     looks: tuple[int, ...]
     rows: tuple[Row, ...]
     world: str = ""
+    only: tuple[str, ...] = ()
 
 
 def make(
@@ -231,14 +234,15 @@ def make(
         if not (quick and network.full)
         for name in (one.name if len(one.networks) == 1 else f"{one.name}.{network.name}",)
     ]
+    chosen = () if only is None else tuple(only)
     if only is not None:
-        named = _chosen(named, list(only))
+        named = _chosen(named, chosen)
     elif live and quick:
         named = [row for row in named if row[2].name in row[1].live]
     rows = tuple(_row(name, one, network, under_test) for name, one, network in named)
     if not live:
-        return Plan(under_test.label, quick, seed, looks, rows)
-    return Plan(under_test.label, quick, seed, looks, on_kernel.rows(rows), on_kernel.world())
+        return Plan(under_test.label, quick, seed, looks, rows, only=chosen)
+    return Plan(under_test.label, quick, seed, looks, on_kernel.rows(rows), on_kernel.world(), chosen)
 
 
 def shipped() -> tuple[str, ...]:
@@ -259,7 +263,7 @@ def shipped() -> tuple[str, ...]:
 Named = tuple[str, "Criterion", "Network"]
 
 
-def _chosen(named: list[Named], only: list[str]) -> list[Named]:
+def _chosen(named: list[Named], only: Sequence[str]) -> list[Named]:
     allowed = {text for name, one, _ in named for text in (name, one.name, one.section)}
     for text in only:
         if text not in allowed:
