@@ -387,8 +387,9 @@ def test_a_control_that_fails_does_not_meet_the_row_and_says_why(name: str, told
 def test_the_commands_repeat_what_was_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "my own.py"
     file.write_text(
-        "import narrows as nw\n\n@nw.congestion_control('still')\nclass Still(nw.own.CongestionControl):\n"
-        "    def on_ack(self, ack, path):\n        pass\n"
+        "import narrows as nw\n\n@nw.congestion_control('still')\nclass Still:\n"
+        "    def on_ack(self, ack, path, window):\n        pass\n\n"
+        "    def on_congestion(self, event, path, window):\n        pass\n"
     )
     own.load(file)
     try:
