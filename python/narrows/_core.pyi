@@ -215,6 +215,11 @@ class Scenario:
         """What is legal but odd: dicts as those of `ScenarioError.problems`."""
     def size(self) -> dict[str, int]:
         """Return counts: nodes, links, flows, flow_rows, queue_rows, router_rows, state_rows (what sampling yields)."""
+    def flow_controls(self) -> list[tuple[str, str | None, str | None]]:
+        """Return for each flow of the file its name, its congestion control and its scheme; ``None`` for UDP."""
+    @property
+    def has_channels(self) -> bool:
+        """Whether it has 802.11 channels."""
     def to_toml(self) -> str:
         """Return the scenario as TOML with every default shown."""
     def to_nameless_toml(self) -> str:
@@ -292,6 +297,9 @@ class Result:
         """Return the totals: columns as (name, unit, meaning, little-endian u64 values); 2^64-1 is "no value"."""
     def rows(self, table: str, begin: int, count: int) -> list[dict[str, int | None]]:
         """Return `count` rows of a table of totals from row `begin`, as far as there are some; None is "no value"."""
+
+    def totals(self, table: str) -> tuple[tuple[str, ...], bytes]:
+        """Return `flow_totals` or `queue_totals`: names of columns, and little-endian u64 values row by row."""
 
     def series(self) -> list[tuple[str, int, str, str, str, str, list[str]]]:
         """Return what the rows of `state` describe, by the index in their column `series`.

@@ -76,6 +76,18 @@ impl PyScenario {
         Ok(counts)
     }
 
+    /// Return for each flow of the file its name, its congestion control and its scheme's name; both are None for UDP.
+    fn flow_controls(&self) -> Vec<(&str, Option<&str>, Option<&str>)> {
+        let flows = self.0.listed().map(|flow| (&*flow.name, flow.tcp()));
+        flows.map(|(name, tcp)| (name, tcp.map(|tcp| &*tcp.cc), tcp.and_then(|tcp| tcp.assist.as_deref()))).collect()
+    }
+
+    /// Whether it has 802.11 channels.
+    #[getter]
+    fn has_channels(&self) -> bool {
+        !self.0.wifi.is_empty()
+    }
+
     /// Return the scenario as TOML with every default shown.
     fn to_toml(&self, py: Python<'_>) -> PyResultOf<String> {
         let scenario = Arc::clone(&self.0);

@@ -11,7 +11,7 @@ use narrows_sim::{Outcome, Progress, RunError};
 use narrows_units::Variable;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -133,6 +133,17 @@ impl PyResult {
             ImpairmentTotals::NAME => rows(py, impairment_totals, &[], part),
             PlaybackTotals::NAME => rows(py, playback_totals, &[], part),
             _ => Err(PyValueError::new_err(format!("there is no table of totals {table}"))),
+        }
+    }
+
+    /// Return the totals of flows or queues: names of the columns, and the values row after row, as little-endian u64;
+    /// 2^64-1 is "no value".
+    fn totals<'py>(&self, py: Python<'py>, table: &str) -> PyResultOf<(Bound<'py, PyTuple>, Bound<'py, PyBytes>)> {
+        let Samples { flow_totals, queue_totals, counters, .. } = &self.0.samples;
+        match table {
+            FlowTotals::NAME => matrix(py, flow_totals, &counters.flow_totals),
+            QueueTotals::NAME => matrix(py, queue_totals, &[]),
+            _ => Err(PyValueError::new_err(format!("there are no totals {table} as a matrix"))),
         }
     }
 
@@ -260,6 +271,32 @@ fn rows<'py, T: Table>(
         made.append(dict)?;
     }
     Ok(made)
+}
+
+/// The names of a table's columns, and its values row by row.
+fn matrix<'py, T: Table>(
+    py: Python<'py>,
+    table: &T,
+    counters: &[Counter],
+) -> PyResultOf<(Bound<'py, PyTuple>, Bound<'py, PyBytes>)> {
+    let columns = named(table, counters);
+    let names = PyTuple::new(py, columns.iter().map(|(column, _)| PyString::intern(py, column.name)))?;
+    let row = columns.len() * 8;
+    let bytes = PyBytes::new_with(py, table.len() * row, |buffer| {
+        for (number, (_, data)) in columns.iter().enumerate() {
+            let mut rows = buffer.chunks_exact_mut(row);
+            let copied = data.for_each_part(|values| {
+                // Values come first: a zip does not advance its second iterator once the first has ended.
+                for (value, cells) in values.iter().zip(rows.by_ref()) {
+                    cells[number * 8..][..8].copy_from_slice(&value.to_le_bytes());
+                }
+                Ok(())
+            });
+            copied.map_err(|fault| lost(&fault))?;
+        }
+        Ok(())
+    })?;
+    Ok((names, bytes))
 }
 
 /// Lets other threads run, including one that may stop this, between columns of a table that is not small.

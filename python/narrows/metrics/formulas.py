@@ -1,15 +1,17 @@
 """Metrics: pure functions of counters, each with its formula, unit and source.
 
-They take plain numbers, from simulated and live runs alike. `narrows.metrics.totals` applies them to flows and queues,
-and `narrows.metrics.stations` to the stations of 802.11 channels. Rates are in Mb/s (10^6 bits per second) and count
-whole IP packets unless stated otherwise. A metric without a value (for example, no round-trip time was measured) is
-``None``.
+They take plain numbers, from simulated and live runs alike, or columns of them (`narrows.metrics.arithmetic`).
+`narrows.metrics.totals` applies them to flows and queues, and `narrows.metrics.stations` to the stations of 802.11
+channels. Rates are in Mb/s (10^6 bits per second) and count whole IP packets unless stated otherwise. A metric without
+a value (for example, no round-trip time was measured) is ``None``.
 """
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Final
+
+from narrows.metrics.arithmetic import nonnegative, otherwise, quotient
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,33 +45,33 @@ def rate_mbps(nbytes: float, time_ns: float) -> float | None:
     >>> rate_mbps(1_250_000, 1_000_000_000)
     10.0
     """
-    return None if time_ns <= 0 else nbytes * 8 * 1000 / time_ns
+    return quotient(nbytes * 8 * 1000, nonnegative(time_ns))
 
 
-def active_ns(start_ns: int, stop_ns: int, finished_ns: int | None = None) -> int:
+def active_ns(start_ns: float, stop_ns: float, finished_ns: float | None = None) -> float:
     """Time in which a flow could send: from its start to its end.
 
     Parameters
     ----------
-    start_ns, stop_ns : int
+    start_ns, stop_ns : float
         When the application started; when it stopped or the run ended, ns.
-    finished_ns : int or None
+    finished_ns : float or None
         When a bounded transfer was complete, ns.
 
     Returns
     -------
-    int
-        ns, never negative.
+    float
+        ns, never negative; an integer if the times are.
 
     Examples
     --------
     >>> active_ns(5, 105), active_ns(5, 105, 55), active_ns(200, 105)
     (100, 50, 0)
     """
-    return max(0, (stop_ns if finished_ns is None else finished_ns) - start_ns)
+    return nonnegative(otherwise(finished_ns, stop_ns) - start_ns)
 
 
-def throughput_mbps(arrived_bytes: int, active: int) -> float | None:
+def throughput_mbps(arrived_bytes: int, active: float) -> float | None:
     """Throughput: IP bytes of the data direction that reached the receiving host, over the active time.
 
     T = 8 arrived / active. Retransmissions that arrive count, as on the wire; RFC 5166, section 2.1.
@@ -78,7 +80,7 @@ def throughput_mbps(arrived_bytes: int, active: int) -> float | None:
     ----------
     arrived_bytes : int
         IP bytes, headers included.
-    active : int
+    active : float
         See `active_ns`, ns.
 
     Returns
@@ -112,7 +114,7 @@ def throughput_max_mbps(max_bin_bytes: int) -> float | None:
     return rate_mbps(max_bin_bytes, NS_PER_S)
 
 
-def goodput_mbps(delivered_bytes: int, active: int) -> float | None:
+def goodput_mbps(delivered_bytes: int, active: float) -> float | None:
     """Goodput: payload that was delivered in order to the application, over the active time.
 
     G = 8 delivered / active; RFC 5166, section 2.1: no headers, no duplicates.
@@ -121,7 +123,7 @@ def goodput_mbps(delivered_bytes: int, active: int) -> float | None:
     ----------
     delivered_bytes : int
         Payload bytes.
-    active : int
+    active : float
         See `active_ns`, ns.
 
     Returns
@@ -152,7 +154,7 @@ def mean_ms(sum_ns: int, count: int) -> float | None:
     >>> mean_ms(30_000_000, 2)
     15.0
     """
-    return None if count == 0 else sum_ns / count / NS_PER_MS
+    return quotient(quotient(sum_ns, count), NS_PER_MS)
 
 
 def ratio(part: float, whole: float) -> float | None:
@@ -173,7 +175,7 @@ def ratio(part: float, whole: float) -> float | None:
     >>> ratio(1, 4), ratio(0, 0)
     (0.25, None)
     """
-    return None if whole == 0 else part / whole
+    return quotient(part, whole)
 
 
 def utilisation(forwarded_bytes: int, capacity_bits: int) -> float | None:

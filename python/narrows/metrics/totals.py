@@ -22,6 +22,7 @@ from narrows.metrics import (
     throughput_mbps,
     utilisation,
 )
+from narrows.metrics.arithmetic import quotient
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -277,47 +278,62 @@ def flow_metrics(name: str, cc: str | None, totals: Mapping[str, int | None]) ->
     -------
     FlowMetrics
     """
-    n = _counts(totals)
-    active = active_ns(n["start_ns"], n["stop_ns"], totals.get("finished_ns"))
-    return FlowMetrics(
-        name=name,
-        cc=cc,
-        start_s=n["start_ns"] / NS_PER_S,
-        active_s=active / NS_PER_S,
-        throughput_mbps=throughput_mbps(n["arrived_bytes"], active),
-        throughput_max_mbps=throughput_max_mbps(n["max_bin_bytes"]),
-        goodput_mbps=goodput_mbps(n["delivered_bytes"], active),
-        sent_bytes=n["sent_bytes"],
-        sent_packets=n["sent_packets"],
-        arrived_bytes=n["arrived_bytes"],
-        arrived_packets=n["arrived_packets"],
-        delivered_bytes=n["delivered_bytes"],
-        lost_packets=n["lost_packets"],
-        loss_ratio=ratio(n["lost_packets"], n["sent_packets"]),
-        retransmitted_packets=totals.get("retransmitted_packets"),
-        retransmitted_bytes=totals.get("retransmitted_bytes"),
-        timeouts=totals.get("timeouts"),
-        fast_retransmits=totals.get("fast_retransmits"),
-        triple_duplicate_acks=totals.get("triple_duplicate_acks"),
-        later_duplicate_acks=totals.get("later_duplicate_acks"),
-        ecn_reductions=totals.get("ecn_reductions"),
-        spurious=totals.get("spurious"),
-        rtt_samples=n["rtt_samples"],
-        rtt_mean_ms=mean_ms(n["rtt_sum_ns"], n["rtt_samples"]),
-        rtt_min_ms=_ms(totals.get("rtt_min_ns")),
-        rtt_p50_ms=_ms(totals.get("rtt_p50_ns")),
-        rtt_p95_ms=_ms(totals.get("rtt_p95_ns")),
-        rtt_p99_ms=_ms(totals.get("rtt_p99_ns")),
-        rtt_max_ms=_ms(totals.get("rtt_max_ns")),
-        commands_normal=totals.get("commands_normal"),
-        commands_freeze=totals.get("commands_freeze"),
-        commands_fallback=totals.get("commands_fallback"),
-        window_options=totals.get("window_options"),
-        window_options_ignored=totals.get("window_options_ignored"),
-        transactions=n["transactions"],
-        finished_s=_seconds(totals.get("finished_ns")),
-        aborted_s=_seconds(totals.get("aborted_ns")),
-    )
+    return FlowMetrics(name=name, cc=cc, **flow_values(_counts(totals), totals))
+
+
+def flow_values(n: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Compute the metrics of a flow, or columns of those of many flows (`narrows.metrics.columns`).
+
+    Parameters
+    ----------
+    n : mapping
+        Value by column of the engine's ``flow_totals``; 0 for "no value".
+    given : mapping
+        The same; ``None``, or NaN in a column, for "no value".
+
+    Returns
+    -------
+    dict
+        Values by name, in declared order.
+    """
+    active = active_ns(n["start_ns"], n["stop_ns"], given.get("finished_ns"))
+    return {
+        "start_s": n["start_ns"] / NS_PER_S,
+        "active_s": active / NS_PER_S,
+        "throughput_mbps": throughput_mbps(n["arrived_bytes"], active),
+        "throughput_max_mbps": throughput_max_mbps(n["max_bin_bytes"]),
+        "goodput_mbps": goodput_mbps(n["delivered_bytes"], active),
+        "sent_bytes": n["sent_bytes"],
+        "sent_packets": n["sent_packets"],
+        "arrived_bytes": n["arrived_bytes"],
+        "arrived_packets": n["arrived_packets"],
+        "delivered_bytes": n["delivered_bytes"],
+        "lost_packets": n["lost_packets"],
+        "loss_ratio": ratio(n["lost_packets"], n["sent_packets"]),
+        "retransmitted_packets": given.get("retransmitted_packets"),
+        "retransmitted_bytes": given.get("retransmitted_bytes"),
+        "timeouts": given.get("timeouts"),
+        "fast_retransmits": given.get("fast_retransmits"),
+        "triple_duplicate_acks": given.get("triple_duplicate_acks"),
+        "later_duplicate_acks": given.get("later_duplicate_acks"),
+        "ecn_reductions": given.get("ecn_reductions"),
+        "spurious": given.get("spurious"),
+        "rtt_samples": n["rtt_samples"],
+        "rtt_mean_ms": mean_ms(n["rtt_sum_ns"], n["rtt_samples"]),
+        "rtt_min_ms": _ms(given.get("rtt_min_ns")),
+        "rtt_p50_ms": _ms(given.get("rtt_p50_ns")),
+        "rtt_p95_ms": _ms(given.get("rtt_p95_ns")),
+        "rtt_p99_ms": _ms(given.get("rtt_p99_ns")),
+        "rtt_max_ms": _ms(given.get("rtt_max_ns")),
+        "commands_normal": given.get("commands_normal"),
+        "commands_freeze": given.get("commands_freeze"),
+        "commands_fallback": given.get("commands_fallback"),
+        "window_options": given.get("window_options"),
+        "window_options_ignored": given.get("window_options_ignored"),
+        "transactions": n["transactions"],
+        "finished_s": _seconds(given.get("finished_ns")),
+        "aborted_s": _seconds(given.get("aborted_ns")),
+    }
 
 
 def queue_metrics(name: str, totals: Mapping[str, int | None], channel: str | None = None) -> QueueMetrics:
@@ -336,31 +352,44 @@ def queue_metrics(name: str, totals: Mapping[str, int | None], channel: str | No
     -------
     QueueMetrics
     """
-    n = _counts(totals)
+    return QueueMetrics(name=name, channel=channel, **queue_values(_counts(totals), totals))
+
+
+def queue_values(n: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Compute the metrics of a queue, or columns of those of many queues (`narrows.metrics.columns`).
+
+    Parameters
+    ----------
+    n, given : mapping
+        As for `flow_values`, of ``queue_totals``.
+
+    Returns
+    -------
+    dict
+        Values by name, in declared order.
+    """
     dropped = n["dropped_overflow"] + n["dropped_early"] + n["dropped_forced"]
-    return QueueMetrics(
-        name=name,
-        channel=channel,
-        utilisation=utilisation(n["forwarded_bytes"] - n["unsent_bytes"], n["capacity_bits"]),
-        arrived_packets=n["arrived_packets"],
-        forwarded_packets=n["forwarded_packets"],
-        forwarded_bytes=n["forwarded_bytes"],
-        dropped_packets=dropped,
-        dropped_overflow=n["dropped_overflow"],
-        dropped_early=n["dropped_early"],
-        dropped_forced=n["dropped_forced"],
-        drop_ratio=ratio(dropped, n["arrived_packets"]),
-        corrupted_packets=n["corrupted"],
-        marked_packets=n["marked"],
-        waiting_packets=n["waiting_packets"],
-        delay_mean_ms=mean_ms(n["delay_sum_ns"], n["delay_samples"]),
-        delay_p50_ms=_ms(totals.get("delay_p50_ns")),
-        delay_p95_ms=_ms(totals.get("delay_p95_ns")),
-        delay_p99_ms=_ms(totals.get("delay_p99_ns")),
-        delay_max_ms=_ms(totals.get("delay_max_ns")),
-        max_packets=n["max_packets"],
-        max_bytes=n["max_bytes"],
-    )
+    return {
+        "utilisation": utilisation(n["forwarded_bytes"] - n["unsent_bytes"], n["capacity_bits"]),
+        "arrived_packets": n["arrived_packets"],
+        "forwarded_packets": n["forwarded_packets"],
+        "forwarded_bytes": n["forwarded_bytes"],
+        "dropped_packets": dropped,
+        "dropped_overflow": n["dropped_overflow"],
+        "dropped_early": n["dropped_early"],
+        "dropped_forced": n["dropped_forced"],
+        "drop_ratio": ratio(dropped, n["arrived_packets"]),
+        "corrupted_packets": n["corrupted"],
+        "marked_packets": n["marked"],
+        "waiting_packets": n["waiting_packets"],
+        "delay_mean_ms": mean_ms(n["delay_sum_ns"], n["delay_samples"]),
+        "delay_p50_ms": _ms(given.get("delay_p50_ns")),
+        "delay_p95_ms": _ms(given.get("delay_p95_ns")),
+        "delay_p99_ms": _ms(given.get("delay_p99_ns")),
+        "delay_max_ms": _ms(given.get("delay_max_ns")),
+        "max_packets": n["max_packets"],
+        "max_bytes": n["max_bytes"],
+    }
 
 
 def subqueue_metrics(name: str, totals: Mapping[str, int | None]) -> SubqueueMetrics:
@@ -403,12 +432,12 @@ def _counts(totals: Mapping[str, int | None]) -> dict[str, int]:
     return {key: value or 0 for key, value in totals.items()}
 
 
-def _ms(value_ns: int | None) -> float | None:
-    return None if value_ns is None else value_ns / NS_PER_MS
+def _ms(value_ns: float | None) -> float | None:
+    return quotient(value_ns, NS_PER_MS)
 
 
-def _seconds(value_ns: int | None) -> float | None:
-    return None if value_ns is None else value_ns / NS_PER_S
+def _seconds(value_ns: float | None) -> float | None:
+    return quotient(value_ns, NS_PER_S)
 
 
 Counter = Literal["arrived_bytes", "delivered_bytes"]

@@ -302,7 +302,10 @@ class Scenario:
         -------
         dict
         """
-        return {flow.name: control_of(flow, self.resolved) for flow in self.resolved.flows}
+        told = self._core.flow_controls()
+        if any(scheme == "ngwa" for _, _, scheme in told):
+            return {flow.name: control_of(flow, self.resolved) for flow in self.resolved.flows}
+        return {name: cc for name, cc, _ in told}
 
     def own_controls(self) -> dict[str, Callable[..., object]]:
         """Return the congestion controls written in Python that the flows use.
@@ -319,7 +322,7 @@ class Scenario:
     @property
     def channels(self) -> tuple[Channel, ...]:
         """The 802.11 channels with all defaults filled in, as in `resolved`; empty if there are none."""
-        return self.resolved.wifi
+        return self.resolved.wifi if self._core.has_channels else ()
 
     def interface_queues(self) -> dict[str, str]:
         """Return 802.11 channels by the name of the interface queue that feeds them; empty without channels.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
 from narrows import _core
 from narrows.base import memory
@@ -23,12 +23,14 @@ from narrows.runs import captures, estimate
 from narrows.runs.taken import taken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from os import PathLike
     from pathlib import Path
 
     from narrows.execution.job import Done, ProgressHook
     from narrows.runs.kept import Kept
+
+T = TypeVar("T")
 
 __all__ = [
     "Batch",
@@ -36,6 +38,7 @@ __all__ = [
     "Run",
     "Task",
     "TaskJob",
+    "converted",
     "engine_result",
     "make",
     "processors",
@@ -301,8 +304,30 @@ def make(task: Task, gauge: _core.Progress) -> Run:
     narrows._core.Stopped
         If it was stopped through the gauge.
     """
+    return converted(task, gauge, lambda result: taken(task.scenario, task.seed, task.index, result, gauge=gauge))
+
+
+def converted(task: Task, gauge: _core.Progress, convert: Callable[[_core.Result], T]) -> T:
+    """Make one run on the calling thread, and convert what the engine yields.
+
+    Parameters
+    ----------
+    task, gauge
+        As for `make`.
+    convert : callable
+        Its errors are those of the run.
+
+    Returns
+    -------
+    T
+
+    Raises
+    ------
+    InputError, RunError, narrows._core.Stopped
+        As `make` does.
+    """
     with _told(task):
-        made = taken(task.scenario, task.seed, task.index, engine_result(task, gauge), gauge=gauge)
+        made = convert(engine_result(task, gauge))
         gauge.check()  # a run that was asked to stop is not a finished one, even if it ends before it notices
     return made
 

@@ -18,6 +18,7 @@ from narrows.outcome.transfers import Transfers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from narrows.metrics.routers import RouterMetrics
     from narrows.metrics.stations import StationMetrics
     from narrows.metrics.totals import FlowMetrics
     from narrows.metrics.transfers import PlaybackMetrics
@@ -90,11 +91,8 @@ def taken(
         impairments=tuple(
             impairment_metrics(queue_names[row["queue"] or 0], row) for row in _rows(result, "impairment_totals", check)
         ),
-        routers=tuple(
-            router_metrics(name, totals)
-            for name, totals in zip(result.router_names, _rows(result, "router_totals", check), strict=True)
-        ),
-        stations=_stations(scenario, result),
+        routers=routers(result, check),
+        stations=stations(scenario, result),
         subqueues=tuple(
             subqueue_metrics(f"{queue_names[queue]}/{label}", totals)
             for (queue, _, label), totals in zip(
@@ -117,7 +115,39 @@ def _playbacks(result: _core.Result, flows: Sequence[FlowMetrics]) -> Iterator[P
         yield playback_metrics(flow.name, flow.start_s, row)
 
 
-def _stations(scenario: Scenario, result: _core.Result) -> tuple[StationMetrics, ...]:
+def routers(result: _core.Result, check: Callable[[], None]) -> tuple[RouterMetrics, ...]:
+    """Compute the metrics of the routers that run a scheme.
+
+    Parameters
+    ----------
+    result : narrows._core.Result
+    check : callable
+        Called now and then; what it raises stops the conversion.
+
+    Returns
+    -------
+    tuple of RouterMetrics
+    """
+    names = result.router_names
+    rows = _rows(result, "router_totals", check) if names else ()
+    return tuple(router_metrics(name, totals) for name, totals in zip(names, rows, strict=True))
+
+
+def stations(scenario: Scenario, result: _core.Result) -> tuple[StationMetrics, ...]:
+    """Compute the metrics of the stations of 802.11 channels.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    result : narrows._core.Result
+
+    Returns
+    -------
+    tuple of StationMetrics
+        By channel, the base station first.
+    """
+    if not result.channel_names:
+        return ()
     rows = list(_rows(result, "station_totals", lambda: None))
     return all_stations(result.station_names, result.channel_names, rows, scenario.core.duration_ns) if rows else ()
 

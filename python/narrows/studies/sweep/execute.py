@@ -13,6 +13,7 @@ from narrows.execution.work import Progress, Set, Work, WorkInterrupted
 from narrows.outcome import Batch
 from narrows.studies.sweep import bounds, table
 from narrows.studies.sweep.result import SweepResult
+from narrows.studies.sweep.rows import from_records
 from narrows.studies.sweep.scale import scales
 from narrows.studies.sweep.store import Store
 
@@ -93,11 +94,9 @@ def execute(
         except KeyboardInterrupt:
             raise _interrupted(sweep, work.done, directory) from None
         layout = table.Layout.of(sweep)
-        if store is not None:
-            store.compact(plan)
-        rows = table.from_records(made, layout) if store is None else store.table()
+        rows = table.ordered(from_records(made, layout), plan, layout) if store is None else store.compact(plan)
         return SweepResult(
-            table=table.ordered(rows, plan, layout),
+            table=rows,
             axes=tuple(layout.axes),
             directory=None if directory is None else Path(directory),
             asked=len(sweep.runs),

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows.studies.sweep import table
+from narrows.studies.sweep.rows import from_records
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -125,7 +126,7 @@ def unique(parts: Sequence[pa.Table], layout: table.Layout) -> pa.Table:
         mask = [home[address] == number for address in part["address"].to_pylist()]
         kept.append(part if all(mask) else part.filter(pa.array(mask, type=pa.bool_())))
     if not kept:
-        return table.from_records([], layout)
+        return from_records([], layout)
     return pa.concat_tables(kept, promote_options="permissive")
 
 

@@ -11,6 +11,7 @@ from narrows.base.errors import Problem, ScenarioError
 from narrows.execution.job import Job
 from narrows.model.scenario import Override, Scenario
 from narrows.studies.sweep import address as addresses
+from narrows.studies.sweep.memory import Memory
 from narrows.studies.sweep.ondemand import OnDemand
 from narrows.studies.sweep.quantity import shown
 
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     Measure = Callable[[Run], Mapping[str, float | None]]
     """What is computed of a run beside its metrics: columns of the run's row, by name."""
 
-
-_REMEMBERED: Final = 4096
-"""Largest number of points whose parsed scenarios are cached; caching more would fill the memory."""
 
 _TOGETHER: Final = 64
 """Number of points whose scenarios are parsed at once."""
@@ -64,7 +62,7 @@ class Point:
 
     @property
     def scenario(self) -> Scenario:
-        """The validated scenario of this point; cached if there are few points.
+        """The validated scenario of this point; kept while there is room (`narrows.studies.sweep.memory`).
 
         Raises
         ------
@@ -78,9 +76,12 @@ class Point:
             made = Scenario.from_text(self.base.text, self.base.path, self.overrides)
         except ScenarioError as error:
             raise self._told(error) from None
-        if len(self.sweep.points) <= _REMEMBERED:
-            self.__dict__["_scenario"] = made
+        self._keep(made)
         return made
+
+    def _keep(self, scenario: Scenario) -> None:
+        if self.sweep.memory.takes(scenario):
+            self.__dict__["_scenario"] = scenario
 
     @cached_property
     def refusal(self) -> ScenarioError | None:
@@ -107,8 +108,7 @@ class Point:
             self.__dict__["_resolved"] = self._refused(self._told(parsed))
             return
         self.__dict__["_resolved"] = self._accepted(*parsed)
-        if len(self.sweep.points) <= _REMEMBERED:
-            self.__dict__["_scenario"] = parsed[0]
+        self._keep(parsed[0])
 
     def _told(self, error: ScenarioError) -> ScenarioError:
         return ScenarioError(self.sweep.told(problem, self) for problem in error.problems)
@@ -364,6 +364,11 @@ class Sweep:
     def runs(self) -> Sequence[SweepRun]:
         """All runs, point by point, and seed by seed within a point."""
         return OnDemand(len(self.points) * len(self.seeds), self._run)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """Room for the parsed scenarios of points."""
+        return Memory()
 
     def resolve(self) -> None:
         """Parse the scenarios of all points, many at once: what a point needs for its runs' addresses."""

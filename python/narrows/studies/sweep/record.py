@@ -7,15 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from narrows.base.errors import InputError, RunError, ScenarioError
+from narrows.metrics.stations import channel_metrics
 from narrows.runs import simulated as runs
+from narrows.runs import taken
 from narrows.studies.sweep.columns import row_of
+from narrows.studies.sweep.totals import totals_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from narrows import _core
     from narrows.model.scenario import Scenario
     from narrows.outcome import Run
     from narrows.studies.sweep.columns import Row
     from narrows.studies.sweep.plan import Measure
+    from narrows.studies.sweep.totals import Totals
 
 Status = Literal["ok", "failed"]
 
@@ -39,9 +45,11 @@ class Record:
     events, packets : int or None
         Events handled, and packets that arrived at a node, counted at every hop.
     extra : dict
-        Metrics of the run as a whole, including those of a measure.
+        Metrics of the run as a whole: those of a measure. Jain's index follows from the totals.
+    totals : tuple of Totals
+        Flows and queues, whose metrics are computed for many records at once.
     rows : tuple
-        A row for each flow, queue, router, station and channel: its columns and their values.
+        A row for each router, station and channel: its columns and their values.
     """
 
     address: str
@@ -54,10 +62,26 @@ class Record:
     events: int | None = None
     packets: int | None = None
     extra: dict[str, float | None]
+    totals: tuple[Totals, ...] = ()
     rows: tuple[Row, ...] = ()
 
-    def all_rows(self) -> list[Row]:
-        """Return the run's own row, followed by the others, without labels."""
+    @property
+    def size(self) -> int:
+        """Number of rows, the run's own included."""
+        return 1 + sum(len(part.names) for part in self.totals) + len(self.rows)
+
+    def own_row(self, metrics: Mapping[str, float | None]) -> Row:
+        """Return the row of the run as a whole, without labels.
+
+        Parameters
+        ----------
+        metrics : mapping
+            Metrics of the run that follow from its totals.
+
+        Returns
+        -------
+        Row
+        """
         own = {
             "kind": "run",
             "status": self.status,
@@ -67,9 +91,10 @@ class Record:
             "wall_s": self.wall_s,
             "events": self.events,
             "packets": self.packets,
+            **metrics,
             **self.extra,
         }
-        return [(tuple(own), tuple(own.values())), *self.rows]
+        return tuple(own), tuple(own.values())
 
 
 def make(scenario: Scenario, seed: int, address: str, measure: Measure | None, gauge: _core.Progress) -> Record:
@@ -96,9 +121,10 @@ def make(scenario: Scenario, seed: int, address: str, measure: Measure | None, g
         If the run was stopped through the gauge.
     """
     began, begin = time.perf_counter(), time.thread_time()
+    task = runs.Task(scenario, seed)
     try:
-        made = runs.make(runs.Task(scenario, seed), gauge)
-        extra = {"jain": made.jain, **measured(made, measure)}
+        made = runs.converted(task, gauge, lambda result: _reduced(task, result, measure is not None, gauge))
+        extra = {} if made.run is None else measured(made.run, measure)
     except (InputError, RunError) as error:
         return failed(address, seed, str(error), time.thread_time() - begin, time.perf_counter() - began)
     return Record(
@@ -108,10 +134,11 @@ def make(scenario: Scenario, seed: int, address: str, measure: Measure | None, g
         digest=made.digest,
         cpu_s=time.thread_time() - begin,
         wall_s=time.perf_counter() - began,
-        events=made.events,
-        packets=made.packets,
+        events=made.result.events,
+        packets=made.result.packets,
         extra=extra,
-        rows=tuple(_rows(made)),
+        totals=made.totals,
+        rows=made.rows,
     )
 
 
@@ -177,11 +204,24 @@ def measured(made: Run, measure: Measure | None) -> dict[str, float | None]:
         raise RunError(message) from error
 
 
-def _rows(made: Run) -> list[Row]:
-    return [
-        *(row_of("flow", flow) for flow in made.flows),
-        *(row_of("queue", queue) for queue in made.queues),
-        *(row_of("router", router) for router in made.routers),
-        *(row_of("station", station) for station in made.stations),
-        *(row_of("channel", channel) for channel in made.channels),
-    ]
+@dataclass(frozen=True, slots=True)
+class _Reduced:
+    """What a record takes of a run; ``run`` is there for a measure only."""
+
+    result: _core.Result
+    digest: str
+    totals: tuple[Totals, ...]
+    rows: tuple[Row, ...]
+    run: Run | None
+
+
+def _reduced(task: runs.Task, result: _core.Result, measured: bool, gauge: _core.Progress) -> _Reduced:
+    stations = taken.stations(task.scenario, result)
+    rows = (
+        *(row_of("router", router) for router in taken.routers(result, gauge.check)),
+        *(row_of("station", station) for station in stations),
+        *(row_of("channel", channel) for channel in (channel_metrics(stations) if stations else ())),
+    )
+    run = taken.taken(task.scenario, task.seed, task.index, result, gauge=gauge) if measured else None
+    digest = result.digest if run is None else run.digest
+    return _Reduced(result, digest, totals_of(task.scenario, result), rows, run)

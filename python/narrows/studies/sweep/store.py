@@ -158,7 +158,7 @@ class Store(store.Store):
         except OSError as error:
             raise self._failed(error) from error
 
-    def compact(self, plan: Mapping[str, Sequence[SweepRun]]) -> None:
+    def compact(self, plan: Mapping[str, Sequence[SweepRun]]) -> pa.Table:
         """Merge all parts into one, in the order of the plan; rows of other runs go into a separate folder.
 
         There is one part, whatever its size: a part has all rows of its runs (see
@@ -170,6 +170,11 @@ class Store(store.Store):
         plan : mapping
             Runs by content address.
 
+        Returns
+        -------
+        pyarrow.Table
+            The rows of the plan's runs, in its order.
+
         Raises
         ------
         RunError
@@ -178,7 +183,7 @@ class Store(store.Store):
         runs, other = self.directory / RUNS, self.directory / OTHER
         old, old_other = parts.listed(runs), parts.listed(other)
         if not self._wants_order(old, old_other, plan):
-            return
+            return table.ordered(self.table(), plan, self._layout)
         try:
             everything = parts.all_rows([*old_other, *old], self._layout)
             foreign = parts.others(everything, plan)
@@ -197,6 +202,7 @@ class Store(store.Store):
             raise self._failed(error) from error
         except ValueError as error:
             raise RunError(f"{error}; the same command puts it aside and makes its runs again") from error
+        return mine
 
     def _mark(self) -> None:
         """Check the marker of the directory, or write it into a new one."""

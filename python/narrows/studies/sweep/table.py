@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from narrows.studies.sweep import columns, quantity
+from narrows.studies.sweep.rows import from_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from narrows.studies.sweep.plan import Sweep, SweepRun
     from narrows.studies.sweep.record import Record
@@ -100,53 +102,6 @@ class Layout:
         return made
 
 
-def from_records(records: Iterable[Record], layout: Layout) -> pa.Table:
-    """Rows of finished runs, without the columns of axes.
-
-    Parameters
-    ----------
-    records : iterable of Record
-    layout : Layout
-
-    Returns
-    -------
-    pyarrow.Table
-    """
-    import pyarrow as pa
-
-    groups: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
-    places: dict[tuple[str, ...], list[int]] = {}
-    extra: dict[str, None] = {}
-    rows = 0
-    for record in records:
-        identity = record.seed, record.address
-        for names, values in record.all_rows():
-            groups.setdefault(names, []).append((*identity, *values))
-            places.setdefault(names, []).append(rows)
-            rows += 1
-        extra |= dict.fromkeys(record.extra)
-    kept = set(layout.metrics)
-    more = [name for name in extra if name in kept or name not in columns.RUN_METRICS]
-    schema = pa.schema(layout.core_fields(more))
-    # Rows of a kind have the same columns, so each kind is a table, and the rows are then put into their order.
-    parts = [_group(("seed", "address", *names), values, schema) for names, values in groups.items()]
-    if not parts:
-        return schema.empty_table()
-    order = [0] * rows
-    for number, place in enumerate(itertools.chain.from_iterable(places.values())):
-        order[place] = number
-    return pa.concat_tables(parts).take(pa.array(order, pa.int64())).combine_chunks()
-
-
-def _group(names: tuple[str, ...], rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
-    """Return rows with these columns as a table; columns of the schema that they have not are null."""
-    import pyarrow as pa
-
-    given = dict(zip(names, zip(*rows, strict=True), strict=True))
-    arrays = [pa.array(given[f.name], type=f.type) if f.name in given else pa.nulls(len(rows), f.type) for f in schema]
-    return pa.Table.from_arrays(arrays, schema=schema)
-
-
 def labelled(records: Sequence[Record], plan: Mapping[str, Sequence[SweepRun]], layout: Layout) -> pa.Table:
     """Rows of finished runs with the columns of axes, in the order of the records.
 
@@ -161,11 +116,12 @@ def labelled(records: Sequence[Record], plan: Mapping[str, Sequence[SweepRun]], 
     -------
     pyarrow.Table
     """
+    import numpy as np
     import pyarrow as pa
 
     pairs = [(record, run) for record in records for run in plan[record.address]]
     body = from_records([record for record, _ in pairs], layout)
-    repeated = pa.array([i for i, (record, _) in enumerate(pairs) for _ in range(1 + len(record.rows))], pa.int64())
+    repeated = pa.array(np.repeat(np.arange(len(pairs)), [record.size for record, _ in pairs]), pa.int64())
     return _with_axes(body, [run for _, run in pairs], repeated, layout)
 
 
@@ -342,26 +298,42 @@ def ordered(table: pa.Table, plan: Mapping[str, Sequence[SweepRun]], layout: Lay
     import numpy as np
     import pyarrow as pa
 
+    addresses, rows, begins = _by_address(table)
     listed: list[SweepRun] = []
-    rows: list[int] = []
-    counts: list[int] = []
-    at: dict[str, list[int]] = {}
-    repeats = False  # the row belongs to a copy of a run: a part repeats runs for points with the same scenario
-    for row, (address, kind) in enumerate(zip(table["address"].to_pylist(), table["kind"].to_pylist(), strict=True)):
-        if kind == "run":
-            repeats = address in at
-        if not repeats:
-            at.setdefault(address, []).append(row)
-    for address, found in at.items():
-        for run in plan.get(address, ()):
-            listed.append(run)
-            rows += found
-            counts.append(len(found))
-    starts = np.concatenate(([0], np.cumsum(counts)[:-1])) if counts else np.zeros(0, dtype=int)
-    order = sorted(range(len(listed)), key=lambda i: listed[i].index)
-    taken = [rows[int(starts[i]) + j] for i in order for j in range(counts[i])]
-    repeated = pa.array([i for i in order for _ in range(counts[i])], type=pa.int64())
-    return _with_axes(table.take(pa.array(taken, type=pa.int64())), listed, repeated, layout)
+    homes: list[int] = []
+    for number, address in enumerate(addresses):
+        found = plan.get(address, ())
+        listed += found
+        homes += [number] * len(found)
+    order = np.argsort(np.array([run.index for run in listed], dtype=np.int64), kind="stable")
+    chosen = np.array(homes, dtype=np.int64)[order]
+    counts = begins[chosen + 1] - begins[chosen]
+    # The rows of each run, one run after the other: its first, and how far each is behind it.
+    behind = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    taken = pa.array(rows[np.repeat(begins[chosen], counts) + behind], type=pa.int64())
+    repeated = pa.array(np.repeat(order, counts), type=pa.int64())
+    return _with_axes(table.take(taken), listed, repeated, layout)
+
+
+def _by_address(table: pa.Table) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+    """Return addresses in order of appearance, the rows of each, one after the other, and where those of each begin.
+
+    A part repeats runs for points with the same scenario: only the first of them counts.
+    """
+    import numpy as np
+    import pyarrow.compute as pc
+
+    coded = table["address"].combine_chunks().dictionary_encode()
+    codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    own = pc.equal(table["kind"], "run").to_numpy().astype(bool)
+    _, first = np.unique(codes[own], return_index=True)
+    copies = np.ones(int(own.sum()) + 1, dtype=bool)  # of the run before which there is none, and of each run
+    copies[0] = False
+    copies[first + 1] = False
+    kept = np.flatnonzero(~copies[np.cumsum(own)])
+    rows = kept[np.argsort(codes[kept], kind="stable")]
+    counts = np.bincount(codes[kept], minlength=len(coded.dictionary))
+    return coded.dictionary.to_pylist(), rows, np.concatenate(([0], np.cumsum(counts)))
 
 
 def _with_axes(body: pa.Table, runs: Sequence[SweepRun], repeated: pa.Array, layout: Layout) -> pa.Table:
