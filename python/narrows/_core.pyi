@@ -349,13 +349,15 @@ def run(
     spill: tuple[str, Budget] | None = None,
     until_decided: bool = False,
     looks: tuple[float, float] | None = None,
+    threads: int | None = 1,
 ) -> Result:
     """Run a scenario without holding the interpreter's lock.
 
     ``own`` has congestion controls by name, each with the time limit of one call, s. ``spill`` is a directory for
     samples that do not stay in memory, and the budget of bytes that do. ``until_decided`` ends the run of a test
-    case as soon as everything is decided; ``looks`` is the time, s, in which its variables are recorded. Raises
-    `Stopped`, `AlgorithmError`, `OSError` and `MemoryError`.
+    case as soon as everything is decided; ``looks`` is the time, s, in which its variables are recorded. ``threads`` is
+    how many threads the run has if it can be divided; ``None`` is as many as pay. Raises `Stopped`, `AlgorithmError`,
+    `OSError` and `MemoryError`.
     """
 
 def own_threads() -> int:

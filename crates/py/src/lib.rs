@@ -18,7 +18,7 @@ use backstop::PyBackstop;
 use files::Folder;
 use foreign::{Classes, Failure, PyAck, PyCongestion, PyPath, PyWindow};
 use narrows_scenario::{Catalogue, CatalogueKind, CatalogueParam, CatalogueRow};
-use narrows_sim::{Algorithms, Budget, Options, Progress, RunError, Spill};
+use narrows_sim::{Algorithms, Budget, Options, Progress, RunError, Spill, Threads};
 use narrows_units::{Duration, Instant};
 use pyo3::IntoPyObjectExt;
 use pyo3::create_exception;
@@ -303,8 +303,11 @@ fn moment(seconds: f64) -> Instant {
 /// `own` has congestion controls by name, each with the time that a call of it may take, in seconds. `spill` is a
 /// directory for samples that do not fit into the memory budget, and that budget. `until_decided` ends the run of a
 /// test case as soon as everything is decided, and `looks` is the time in seconds in which its variables are recorded.
+/// `threads` is how many threads the run has if it can be divided, `None` as many as pay.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed, run, progress, pcap_dir, own, spill = None, until_decided = false, looks = None))]
+#[pyo3(signature = (
+    scenario, seed, run, progress, pcap_dir, own, spill = None, until_decided = false, looks = None, threads = Some(1)
+))]
 #[allow(clippy::too_many_arguments, reason = "they are keyword arguments in Python")]
 fn run(
     py: Python<'_>,
@@ -317,7 +320,9 @@ fn run(
     spill: Option<(PathBuf, PyRef<'_, PyBudget>)>,
     until_decided: bool,
     looks: Option<(f64, f64)>,
+    threads: Option<usize>,
 ) -> PyResultOf<PyResult> {
+    let threads = threads.map_or(Threads::WherePays, Threads::Exactly);
     let looks = looks.map(|(begin, end)| (moment(begin), moment(end)));
     let spill = spill.map(|(directory, budget)| Arc::new(Spill::new(&directory, Arc::clone(&budget.0))));
     let progress = progress.map_or_else(Arc::default, |p| Arc::clone(&p.0));
@@ -342,6 +347,7 @@ fn run(
                 spill,
                 until_decided,
                 looks,
+                threads,
                 ..Options::default()
             },
         )

@@ -1,5 +1,5 @@
 //! Runs a scenario and prints its cost: `cargo run --release -p narrows-sim --example speed -- FILE [SEED] [--digest]
-//! [--threads=N]`.
+//! [--threads=N|auto]`.
 //!
 //! Prints one JSON object: `delivered_packets` (data packets' worth of payload that reached the application, in order
 //! and once), `arrived_packets` (what reached the receivers, duplicates included), `sent_packets` (retransmissions
@@ -27,15 +27,18 @@ fn main() -> ExitCode {
 fn measure() -> Result<String, String> {
     let (switches, arguments): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|a| a.starts_with("--"));
     let mut arguments = arguments.into_iter();
-    let path = arguments.next().ok_or("usage: speed FILE [SEED] [--digest] [--threads=N]")?;
+    let path = arguments.next().ok_or("usage: speed FILE [SEED] [--digest] [--threads=N|auto]")?;
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{path}: {e}"))?;
     let scenario = narrows_scenario::parse(&text, &path, &[], &narrows_sim::catalogue()).map_err(|e| e.to_string())?;
     let seed = match arguments.next() {
         Some(seed) => seed.parse().map_err(|_| format!("{seed:?} is not a seed: allowed are whole numbers"))?,
         None => scenario.seed,
     };
-    let threads =
-        switches.iter().filter_map(|s| s.strip_prefix("--threads=")).find_map(|n| n.parse().ok()).unwrap_or(1);
+    let threads = match switches.iter().find_map(|s| s.strip_prefix("--threads=")) {
+        None => narrows_sim::Threads::One,
+        Some("auto") => narrows_sim::Threads::WherePays,
+        Some(n) => narrows_sim::Threads::Exactly(n.parse().map_err(|_| format!("{n:?} is not a number of threads"))?),
+    };
     let options = narrows_sim::Options { seed, threads, ..narrows_sim::Options::default() };
     let before = cpu_seconds()?;
     let outcome = narrows_sim::run(&scenario, &options).map_err(|e| e.to_string())?;

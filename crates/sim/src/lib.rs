@@ -38,5 +38,5 @@ mod world;
 pub use capture::Packets;
 pub use foreign::Algorithms;
 pub use narrows_fabric::{Deliveries, PcapFailure, Progress, Wanted, catalogue, catalogue_with};
-pub use run::{Options, Outcome, RunError, paths, run};
+pub use run::{Options, Outcome, RunError, Threads, paths, run};
 pub use spill::{Budget, Spill};

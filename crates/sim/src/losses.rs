@@ -21,12 +21,14 @@ pub(crate) struct Losses {
     /// Length of the list at which past losses are counted. It is set to twice what the last pass left, so that each
     /// loss is examined only a few times.
     full: usize,
+    /// The flows of losses that were counted since they were last asked for, if someone asks.
+    told: Option<Vec<u32>>,
 }
 
 impl Losses {
     /// An empty list.
     pub(crate) fn new() -> Self {
-        Self { list: Vec::new(), full: MANY }
+        Self { list: Vec::new(), full: MANY, told: None }
     }
 
     /// Notes the loss of a packet at `at`. It counts for its flow if it carries payload in the flow's data direction.
@@ -49,9 +51,22 @@ impl Losses {
             let past = loss.at <= now;
             if past && let Some(flow) = flows.get_mut(loss.flow as usize) {
                 flow.meter.lost_packets += 1;
+                if let Some(told) = &mut self.told {
+                    told.push(loss.flow);
+                }
             }
             !past
         });
+    }
+
+    /// Keeps the flows of counted losses for [`told`](Self::told) from now on.
+    pub(crate) fn tell(&mut self) {
+        self.told = Some(Vec::new());
+    }
+
+    /// The flows of the losses that were counted since the last call, each as often as it lost a packet.
+    pub(crate) fn told(&mut self) -> impl Iterator<Item = u32> + '_ {
+        self.told.iter_mut().flat_map(|told| told.drain(..))
     }
 }
 

@@ -12,18 +12,31 @@
 //! The order of events at one instant does not depend on when the engine learns of them ([`event`](crate::event)), and
 //! a random stream belongs to one part. So results are bit-identical to those of one thread.
 
+mod cut;
+mod rows;
+mod traffic;
+
 use crate::build::build;
 use crate::edge::Link;
 use crate::parcels::Parcel;
-use crate::run::{Options, RunError};
+use crate::run::{Options, RunError, Threads, no_samples};
 use crate::slots::Slots;
 use crate::world::World;
-use narrows_samples::NoProbe;
+use cut::Cut;
+use narrows_fabric::Progress;
+use narrows_samples::{NoProbe, Probe, Samples};
 use narrows_scenario::{Sampling, Scenario};
-use narrows_units::{Duration, Instant};
+use narrows_units::Instant;
 use narrows_wire::Packet;
-use std::sync::Mutex;
+use rows::{Boxes, FLOWS_BY, QUEUES_BY, Rows, Writer};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// Threads that a run takes by itself, if it may and if they pay: as many as have been measured.
+const MOST_BY_ITSELF: usize = 2;
+
+/// Events between two looks at whether the run was asked to stop.
+const LOOK_EVERY: u64 = 1 << 14;
 
 /// A packet that crosses from one part to another.
 #[derive(Debug)]
@@ -37,140 +50,36 @@ struct Crossing {
 /// The share of one part.
 #[derive(Debug)]
 pub(crate) struct Share {
-    /// Per direction of a link: the part of its arrivals.
-    to: Vec<u8>,
+    cut: Arc<Cut>,
     /// This part.
     own: u8,
-    /// Packets for each part.
+    /// Packets for each part, and the earliest arrival of one.
     out: Vec<Vec<Crossing>>,
+    earliest: Instant,
+    rows: Rows,
 }
 
-/// How a scenario is cut.
-struct Cut {
-    parts: usize,
-    /// Per flow, per direction of a link: the part that has it, and of a direction the part of its arrivals.
-    flows: Vec<u8>,
-    queues: Vec<u8>,
-    arrivals: Vec<u8>,
-    lookahead: Duration,
-}
-
-impl Cut {
-    /// Cuts a network into `parts`; `None` if something acts on both sides at once, or if no delay is left.
-    fn new(world: &World<'_>, options: &Options<'_>, parts: usize) -> Option<Self> {
-        let simple = world.links.iter().all(|link| matches!(link, Link::Line(_)))
-            && world.topology.edges.len() == world.links.len()
-            && world.nodes.iter().all(|node| node.agent.is_none())
-            && world.sampling == Sampling::Off
-            && world.case.is_none()
-            && world.states.is_none()
-            && options.algorithms.is_none()
-            && !options.captures();
-        if !simple || !(2..=usize::from(u8::MAX)).contains(&parts) {
-            return None;
-        }
-        let nodes = Self::place(world, parts);
-        let flows = world.scenario.flows.iter().map(|flow| nodes[flow.from]).collect();
-        let edges = &world.topology.edges;
-        let mut queues: Vec<u8> = edges.iter().map(|edge| nodes[edge.from]).collect();
-        let arrivals: Vec<u8> = edges.iter().map(|edge| nodes[edge.to]).collect();
-        let mut lookahead = Duration::MAX;
-        for flow in 0..world.flows.len() {
-            for along in [false, true] {
-                let mut way = world.routes.start(flow, along);
-                let mut folded_into = None;
-                while let Some(edge) = world.routes.hop(way).edge() {
-                    if let Some(before) = folded_into {
-                        queues[edge] = before;
-                    }
-                    folded_into = world.routes.hop(way).goes_on().then_some(queues[edge]);
-                    if folded_into.is_none() && queues[edge] != arrivals[edge] {
-                        let link = &world.scenario.links[edge / 2];
-                        let direction = if edge.is_multiple_of(2) { &link.forward } else { &link.reverse };
-                        lookahead = lookahead.min(direction.delay);
-                    }
-                    way = way.next();
-                }
-            }
-        }
-        (!lookahead.is_zero()).then_some(Self { parts, flows, queues, arrivals, lookahead })
-    }
-
-    /// The part of each node. Hosts between which there are flows are in one part; such groups go to the part with the
-    /// fewest flows, and routers to the parts in turn.
-    fn place(world: &World<'_>, parts: usize) -> Vec<u8> {
-        let nodes = world.scenario.nodes.len();
-        let mut group: Vec<usize> = (0..nodes).collect();
-        let find = |group: &mut Vec<usize>, mut node: usize| {
-            while group[node] != node {
-                group[node] = group[group[node]];
-                node = group[node];
-            }
-            node
-        };
-        let mut flows = vec![0; nodes];
-        for flow in &world.scenario.flows {
-            let (a, b) = (find(&mut group, flow.from), find(&mut group, flow.to));
-            group[a.max(b)] = a.min(b);
-        }
-        for flow in &world.scenario.flows {
-            flows[find(&mut group, flow.from)] += 1;
-        }
-        let mut load = vec![0; parts];
-        let mut routers = 0;
-        let mut of_group = vec![0_u8; nodes];
-        (0..nodes)
-            .map(|node| {
-                let first = find(&mut group, node);
-                if flows[first] == 0 {
-                    routers += 1;
-                    return ((routers - 1) % parts) as u8;
-                }
-                if first == node {
-                    let part = (0..parts).min_by_key(|&part| load[part]).unwrap_or(0);
-                    load[part] += flows[node];
-                    of_group[node] = part as u8;
-                }
-                of_group[first]
-            })
-            .collect()
-    }
-
-    /// Leaves a world with the share of one part.
-    fn share(&self, world: &mut World<'_>, own: usize) {
-        for flow in (0..world.flows.len()).filter(|&flow| usize::from(self.flows[flow]) != own) {
-            world.agenda.arm(world.slots.app(flow), Instant::NEVER);
-        }
-        let out = (0..self.parts).map(|_| Vec::new()).collect();
-        world.share = Some(Box::new(Share { to: self.arrivals.clone(), own: own as u8, out }));
-    }
-
-    /// Moves what another part has to the world of the first part.
-    fn merge(&self, world: &mut World<'_>, mut other: World<'_>, part: usize) {
-        for (edge, _) in self.queues.iter().enumerate().filter(|&(_, &owner)| usize::from(owner) == part) {
-            core::mem::swap(&mut world.links[edge], &mut other.links[edge]);
-        }
-        for (flow, &owner) in self.flows.iter().enumerate() {
-            let lost = world.flows[flow].meter.lost_packets + other.flows[flow].meter.lost_packets;
-            if usize::from(owner) == part {
-                core::mem::swap(&mut world.flows[flow], &mut other.flows[flow]);
-            }
-            world.flows[flow].meter.lost_packets = lost;
-        }
-        world.connections.adopt(other.connections);
-        world.events += other.events;
-        world.packets += other.packets;
-    }
+/// What parts hand to each other at the end of a window.
+#[derive(Debug)]
+struct Exchange {
+    /// Per part: its next event, or the earliest arrival of a packet that it hands over.
+    next: Vec<AtomicU64>,
+    /// Packets, by the part that they come from times the number of parts, plus the part that they go to.
+    letters: Vec<Mutex<Vec<Crossing>>>,
+    /// Per part: rows of samples that it has made.
+    rows: Vec<Boxes>,
 }
 
 /// What the threads of a run share.
+///
+/// Parts meet once per window. What they write at the end of one window they read at the beginning of the next, while
+/// others may already write at its end; so windows use two exchanges in turn.
+#[derive(Debug)]
 struct Meeting {
-    parts: usize,
+    cut: Arc<Cut>,
     here: AtomicUsize,
     round: AtomicUsize,
-    /// Per part: its next event.
-    next: Vec<AtomicU64>,
-    letters: Vec<Mutex<Vec<Crossing>>>,
+    exchanges: [Exchange; 2],
     broken: AtomicBool,
 }
 
@@ -188,14 +97,45 @@ impl Drop for Leave<'_> {
 /// Turns of a waiting thread before it offers its core to others.
 const TURNS: u32 = 2_000;
 
-impl Meeting {
+impl Exchange {
     fn new(parts: usize) -> Self {
         Self {
-            parts,
+            next: (0..parts).map(|_| AtomicU64::new(0)).collect(),
+            letters: (0..parts * parts).map(|_| Mutex::default()).collect(),
+            rows: (0..parts).map(|_| Boxes::default()).collect(),
+        }
+    }
+
+    /// Hands over what part `own` has for others. The letter boxes give back empty vectors with room.
+    fn put(&self, world: &mut World<'_>, own: usize) -> Option<()> {
+        let share = world.share.as_mut()?;
+        for (part, out) in share.out.iter_mut().enumerate().filter(|(_, out)| !out.is_empty()) {
+            core::mem::swap(&mut *self.letters[own * self.next.len() + part].lock().ok()?, out);
+        }
+        share.rows.put_into(&self.rows[own]);
+        let earliest = core::mem::replace(&mut share.earliest, Instant::NEVER);
+        let next = world.agenda.next().map_or(Instant::NEVER, |(time, _)| time).min(earliest);
+        self.next[own].store(next.as_nanos(), Ordering::Release);
+        Some(())
+    }
+
+    /// Takes the packets for part `own`.
+    fn take(&self, world: &mut World<'_>, own: usize) -> Option<()> {
+        let parts = self.next.len();
+        for part in (0..parts).filter(|&part| part != own) {
+            world.accept(&mut *self.letters[part * parts + own].lock().ok()?);
+        }
+        Some(())
+    }
+}
+
+impl Meeting {
+    fn new(cut: &Arc<Cut>) -> Self {
+        Self {
+            cut: Arc::clone(cut),
             here: AtomicUsize::new(0),
             round: AtomicUsize::new(0),
-            next: (0..parts).map(|_| AtomicU64::new(0)).collect(),
-            letters: (0..parts).map(|_| Mutex::default()).collect(),
+            exchanges: [Exchange::new(cut.parts), Exchange::new(cut.parts)],
             broken: AtomicBool::new(false),
         }
     }
@@ -203,7 +143,7 @@ impl Meeting {
     /// Waits until all parts are here; returns whether one of them gave up.
     fn wait(&self) -> bool {
         let round = self.round.load(Ordering::Acquire);
-        if self.here.fetch_add(1, Ordering::AcqRel) + 1 == self.parts {
+        if self.here.fetch_add(1, Ordering::AcqRel) + 1 == self.cut.parts {
             self.here.store(0, Ordering::Relaxed);
             self.round.store(round + 1, Ordering::Release);
         }
@@ -215,63 +155,78 @@ impl Meeting {
         self.broken.load(Ordering::Acquire)
     }
 
-    /// Runs one part to the end.
-    fn attend(&self, world: &mut World<'_>, own: usize, lookahead: Duration, options: &Options<'_>) {
+    /// Runs one part to the end; `writer` is that of a part that writes rows.
+    fn attend(&self, world: &mut World<'_>, own: usize, mut writer: Option<Writer<'_>>, options: &Options<'_>) {
         let _leave = Leave(&self.broken);
-        loop {
-            let letters = match self.letters[own].lock() {
-                Ok(mut letters) => core::mem::take(&mut *letters),
-                Err(_) => return self.broken.store(true, Ordering::Release),
-            };
-            world.accept(letters);
-            let next = world.agenda.next().map_or(u64::MAX, |(time, _)| time.as_nanos());
-            self.next[own].store(next, Ordering::Release);
+        if self.windows(world, own, &mut writer, options).is_none() {
+            self.broken.store(true, Ordering::Release);
+        }
+    }
+
+    /// Runs one part window by window; `None` if it gave up.
+    fn windows(
+        &self,
+        world: &mut World<'_>,
+        own: usize,
+        writer: &mut Option<Writer<'_>>,
+        options: &Options<'_>,
+    ) -> Option<()> {
+        for exchange in self.exchanges.iter().cycle() {
+            exchange.put(world, own)?;
             if self.wait() {
-                return;
+                return None;
             }
-            let first = self.next.iter().map(|next| next.load(Ordering::Acquire)).min().unwrap_or(u64::MAX);
+            let first = exchange.next.iter().map(|next| next.load(Ordering::Acquire)).min()?;
+            exchange.take(world, own)?;
+            if let Some(writer) = writer
+                && !writer.write(own, &exchange.rows, &self.cut)
+            {
+                return None;
+            }
             if first > world.end.as_nanos() {
-                return;
+                break;
             }
-            if options.stopped() {
-                return self.broken.store(true, Ordering::Release);
-            }
-            world.run_before(Instant::from_nanos(first) + lookahead);
+            world.run_before(Instant::from_nanos(first) + self.cut.window, options)?;
             if own == 0
                 && let Some(progress) = options.progress
             {
                 progress.set(world.now.as_nanos(), world.end.as_nanos());
             }
-            let Some(share) = &mut world.share else { return };
-            for (part, out) in share.out.iter_mut().enumerate().filter(|(_, out)| !out.is_empty()) {
-                match self.letters[part].lock() {
-                    Ok(mut letters) => letters.append(out),
-                    Err(_) => return self.broken.store(true, Ordering::Release),
-                }
-            }
-            if self.wait() {
-                return;
-            }
         }
+        Some(())
     }
 }
 
 impl World<'_> {
-    /// Handles all events before `until`, and none after the end of the run.
-    fn run_before(&mut self, until: Instant) {
+    /// Handles all events before `until`, and none after the end of the run; `None` if the run was asked to stop.
+    fn run_before(&mut self, until: Instant, options: &Options<'_>) -> Option<()> {
+        if options.stopped() {
+            return None;
+        }
         while let Some((time, slot)) = self.agenda.next()
             && time < until
             && time <= self.end
         {
             self.now = time;
             self.events += 1;
-            self.handle(slot, &mut NoProbe);
+            if self.events >= self.look_at {
+                self.look_at = self.events + LOOK_EVERY;
+                if options.stopped() {
+                    return None;
+                }
+            }
+            if slot == self.slots.sampler() {
+                self.sample_share();
+            } else {
+                self.handle(slot, &mut NoProbe);
+            }
         }
+        Some(())
     }
 
     /// Puts packets that come from other parts on their wires.
-    fn accept(&mut self, letters: Vec<Crossing>) {
-        for Crossing { edge, arrival, parcel, packet } in letters {
+    fn accept(&mut self, letters: &mut Vec<Crossing>) {
+        for Crossing { edge, arrival, parcel, packet } in letters.drain(..) {
             if let Some(parcel) = self.parcels.keep(&packet, parcel.flow(), parcel.along(), parcel.way())
                 && let Link::Line(line) = &mut self.links[edge]
                 && line.put_on_wire(parcel, arrival)
@@ -285,44 +240,86 @@ impl World<'_> {
     #[inline]
     pub(crate) fn crosses(&mut self, edge: usize, parcel: Parcel, arrival: Instant) -> bool {
         let Some(share) = &mut self.share else { return false };
-        let to = share.to[edge];
+        let to = share.cut.arrivals()[edge];
         if to == share.own {
             return false;
         }
         let packet = self.parcels.take(parcel);
+        share.earliest = share.earliest.min(arrival);
         share.out[usize::from(to)].push(Crossing { edge, arrival, parcel, packet });
         true
     }
 }
 
-/// Runs `world`, which was just built, to its end on `options.threads` threads; returns `false`, with nothing done, if
-/// it cannot be cut.
+/// Whether a run of this process has taken several threads by itself; others then do not, as they run beside it.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Gives back what a run took by itself.
+struct Taken;
+
+impl Taken {
+    fn take() -> Option<Self> {
+        (!TAKEN.swap(true, Ordering::AcqRel)).then_some(Self)
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        TAKEN.store(false, Ordering::Release);
+    }
+}
+
+/// How a run is divided by itself or on request; `None` for one thread.
+fn divided(world: &World<'_>, options: &Options<'_>) -> Option<Cut> {
+    match options.threads {
+        Threads::One => None,
+        Threads::Exactly(parts) => Cut::new(world, options, parts),
+        Threads::WherePays => {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            let cut = Cut::new(world, options, cores.min(MOST_BY_ITSELF))?;
+            cut.pays(world).then_some(cut)
+        }
+    }
+}
+
+/// Runs `world`, which was just built, to its end on several threads; returns `false`, with nothing done, if it is to
+/// have one.
 ///
 /// # Errors
-/// As for [`build`](crate::build::build), and [`RunError::Stopped`].
+/// As for [`build`](crate::build::build), [`RunError::Samples`], and [`RunError::Stopped`].
 pub(crate) fn run_in_parts<'a>(
     world: &mut World<'a>,
+    samples: &mut Samples,
     scenario: &'a Scenario,
     options: &Options<'_>,
 ) -> Result<bool, RunError> {
-    let parts = options.threads;
-    let Some(cut) = Cut::new(world, options, parts) else { return Ok(false) };
-    let mut others = (1..parts).map(|_| build(scenario, options)).collect::<Result<Vec<_>, _>>()?;
+    let Some(cut) = divided(world, options).map(Arc::new) else { return Ok(false) };
+    let taken = if options.threads == Threads::WherePays { Taken::take() } else { None };
+    if options.threads == Threads::WherePays && taken.is_none() {
+        return Ok(false);
+    }
+    let mut others = (1..cut.parts).map(|_| build(scenario, options)).collect::<Result<Vec<_>, _>>()?;
     cut.share(world, 0);
     for (number, other) in others.iter_mut().enumerate() {
         cut.share(other, number + 1);
     }
-    let meeting = Meeting::new(parts);
+    let meeting = Meeting::new(&cut);
+    let sampled = world.sampling != Sampling::Off;
+    let mut beside = no_samples(options);
+    let flows = world.flows.len();
+    let mut writer = Some(Writer::new(&mut beside, flows)).filter(|_| sampled);
     let all = std::thread::scope(|scope| {
         for (number, other) in others.iter_mut().enumerate() {
-            let (meeting, lookahead) = (&meeting, cut.lookahead);
-            let attend = move || meeting.attend(other, number + 1, lookahead, options);
+            let meeting = &meeting;
+            let writer = if number + 1 == FLOWS_BY { writer.take() } else { None };
+            let attend = move || meeting.attend(other, number + 1, writer, options);
             if std::thread::Builder::new().spawn_scoped(scope, attend).is_err() {
                 meeting.broken.store(true, Ordering::Release);
                 return false;
             }
         }
-        meeting.attend(world, 0, cut.lookahead, options);
+        let writer = Some(Writer::new(samples, 0)).filter(|_| sampled);
+        meeting.attend(world, QUEUES_BY, writer, options);
         true
     });
     if !all {
@@ -330,13 +327,17 @@ pub(crate) fn run_in_parts<'a>(
         *world = build(scenario, options)?;
         return Ok(false);
     }
+    if let Some(fault) = samples.fault().or(beside.fault()) {
+        return Err(fault.clone().into());
+    }
     if meeting.broken.load(Ordering::Acquire) {
         return Err(RunError::Stopped);
     }
+    samples.flows = beside.flows;
     // No event is left; this counts what was transmitted by the end.
     world.run(&mut NoProbe, options.progress)?;
     for (number, mut other) in others.into_iter().enumerate() {
-        other.run(&mut NoProbe, None)?;
+        other.run(&mut NoProbe, options.progress.filter(|progress: &&Progress| progress.stopped()))?;
         cut.merge(world, other, number + 1);
     }
     Ok(true)
@@ -346,6 +347,7 @@ pub(crate) fn run_in_parts<'a>(
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use narrows_units::Duration;
 
     /// How a dumbbell of two pairs is cut into two: the parts of its nodes, and the lookahead.
     fn cut(access: &str, more: &str) -> Option<(Vec<u8>, Duration)> {
@@ -359,7 +361,7 @@ mod tests {
         let options = Options::default();
         let world = build(&scenario, &options).unwrap();
         let cut = Cut::new(&world, &options, 2)?;
-        Some((cut.flows, cut.lookahead))
+        Some((cut.flows().to_vec(), cut.window))
     }
 
     #[test]
@@ -367,6 +369,7 @@ mod tests {
         let off = "sampling = \"off\"";
         assert_eq!(cut("2 ms", off), Some((vec![0, 1], Duration::from_millis(2))));
         assert_eq!(cut("0 s", off), None, "no lookahead");
-        assert_eq!(cut("2 ms", "sampling = \"10 ms\""), None, "samples see both parts");
+        assert_eq!(cut("2 ms", "sampling = \"10 ms\""), cut("2 ms", off));
+        assert_eq!(cut("2 ms", "sampling = \"events\""), None, "samples see both parts");
     }
 }

@@ -91,9 +91,25 @@ pub struct Options<'a> {
     pub looks: Option<(Instant, Instant)>,
     /// Where samples that exceed the memory budget go; `None` keeps all of them in memory. Their values do not change.
     pub spill: Option<&'a Arc<Spill>>,
-    /// Most threads for the run; 0 and 1 are one. More are used for a network of drop-tail links without samples,
-    /// agents, 802.11 channels, a test case, captures or foreign controls. Results are bit-identical.
-    pub threads: usize,
+    /// The number of threads. Results do not depend on it.
+    pub threads: Threads,
+}
+
+/// How many threads a run has.
+///
+/// More than one needs a network of drop-tail links with some delay, without router agents, 802.11 channels, a test
+/// case, captures, foreign controls, samples of every event or samples of the state of algorithms. Every other scenario
+/// has one thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threads {
+    /// One.
+    #[default]
+    One,
+    /// This many, if the scenario can be divided.
+    Exactly(usize),
+    /// Two, if the scenario can be divided, the process may use two cores, and the traffic to be expected is so much
+    /// that it pays.
+    WherePays,
 }
 
 impl Options<'_> {
@@ -149,6 +165,14 @@ impl Outcome {
     }
 }
 
+/// Samples before the first, which go where the options say.
+pub(crate) fn no_samples(options: &Options<'_>) -> Samples {
+    options.spill.map_or_else(Samples::default, |spill| {
+        let store: Arc<dyn Store> = spill.clone();
+        Samples::kept_in(&store)
+    })
+}
+
 /// Runs a scenario to its end.
 ///
 /// The same scenario, seed, run number and version give bit-identical samples, in debug and release builds and on
@@ -171,12 +195,9 @@ pub fn run(scenario: &Scenario, options: &Options<'_>) -> Result<Outcome, RunErr
     } else if let Some(watcher) = options.packets {
         world.capture = Some(Capture::watched(Arc::clone(watcher)));
     }
-    let mut samples = options.spill.map_or_else(Samples::default, |spill| {
-        let store: Arc<dyn Store> = spill.clone();
-        Samples::kept_in(&store)
-    });
+    let mut samples = no_samples(options);
     match scenario.sampling {
-        Sampling::Off if options.threads > 1 && run_in_parts(&mut world, scenario, options)? => {}
+        _ if run_in_parts(&mut world, &mut samples, scenario, options)? => {}
         Sampling::Off => world.run(&mut NoProbe, options.progress)?,
         Sampling::Interval(_) | Sampling::Events => world.run(&mut samples, options.progress)?,
     }

@@ -1,13 +1,13 @@
 //! A run on several threads gives what one thread gives, bit by bit.
 #![allow(clippy::unwrap_used)]
 
-use narrows_sim::{Options, run};
+use narrows_sim::{Options, Threads, run};
 use proptest::prelude::*;
 
 /// A dumbbell with TCP and UDP flows, several between the same hosts, and random losses on its bottleneck.
-fn dumbbell(pairs: usize, copies: usize, access_us: u64, limit: u64, seed: u64) -> String {
+fn dumbbell(pairs: usize, copies: usize, access_us: u64, limit: u64, seed: u64, sampling: &str) -> String {
     format!(
-        "format = 1\nname = \"t\"\nduration = \"700 ms\"\nsampling = \"off\"\nseed = {seed}\nstart_jitter = \"5 ms\"\n\
+        "format = 1\nname = \"t\"\nduration = \"700 ms\"\nsampling = \"{sampling}\"\nseed = {seed}\nstart_jitter = \"5 ms\"\n\
          [topology]\nkind = \"dumbbell\"\npairs = {pairs}\n\
          bottleneck = {{ rate = \"20 Mb/s\", delay = \"2 ms\", \
          loss = {{ kind = \"gilbert_elliott\", to_bad = 0.01, to_good = 0.3, per_good = 0, per_bad = 0.3 }}, \
@@ -20,7 +20,7 @@ fn dumbbell(pairs: usize, copies: usize, access_us: u64, limit: u64, seed: u64) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn several_threads_give_the_digest_of_one(
@@ -29,10 +29,12 @@ proptest! {
         access_us in prop::sample::select(vec![0, 100, 4_000]),
         limit in 3u64..60,
         seed in 0u64..1_000,
+        sampling in prop::sample::select(vec!["off", "10 ms", "700 us", "33 us"]),
     ) {
-        let text = dumbbell(pairs, copies, access_us, limit, seed);
+        let text = dumbbell(pairs, copies, access_us, limit, seed, sampling);
         let scenario = narrows_scenario::parse(&text, "t.toml", &[], &narrows_sim::catalogue()).unwrap();
         let outcomes = [1, 2, 3].map(|threads| {
+            let threads = Threads::Exactly(threads);
             let outcome = run(&scenario, &Options { seed, threads, ..Options::default() }).unwrap();
             (outcome.digest().unwrap(), outcome.events, outcome.packets)
         });

@@ -45,6 +45,7 @@ class _Order:
     seed: int | None
     runs: int
     jobs: int | None
+    threads: int | None
     until: Precision | None
     metric: str | None
 
@@ -99,6 +100,12 @@ def run(
     ] = False,
     load: Load = None,
     jobs: Jobs = None,
+    threads: Annotated[
+        str | None,
+        typer.Option(
+            "--threads", metavar="N", help="Cores of one run; auto, the default, takes two for one run where that pays."
+        ),
+    ] = None,
     max_memory: MaxMemory = None,
     json: Json = False,
     no_progress: NoProgress = False,
@@ -113,7 +120,7 @@ def run(
 
     memory.allow(max_memory)
     if both:
-        for option, given in (("--until", until), ("--pcap", pcap), ("--load", load)):
+        for option, given in (("--until", until), ("--pcap", pcap), ("--load", load), ("--threads", threads)):
             if given:
                 message = f"{option} cannot be combined with --both; allowed: --runs, --seed, --set, --jobs and -o"
                 raise InputError(message)
@@ -134,8 +141,16 @@ def run(
     if pcap and output is None:
         message = "--pcap needs a directory to put the packets; add -o DIR"
         raise InputError(message)
+    if until and threads:
+        message = f"--threads {threads}: cannot be combined with --until, whose runs use all cores; leave out --threads"
+        raise InputError(message)
     order = _Order(
-        seed, 1 if runs is None else runs, jobs, _precision(until, until_metric, runs, max_runs), until_metric
+        seed,
+        1 if runs is None else runs,
+        jobs,
+        _threads(threads),
+        _precision(until, until_metric, runs, max_runs),
+        until_metric,
     )
     held = claimed(output, force, [file, *(load or [])])
     from narrows import ownership
@@ -191,7 +206,7 @@ def _run(scenario: Scenario, order: _Order, captured: Staged | None, bar: Bar, k
 
     options: dict[str, Any] = {"seed": order.seed, "jobs": order.jobs, "pcap": captured, "kept": kept}
     if order.until is None:
-        return runs.run(scenario, runs=order.runs, progress=bar, **options)
+        return runs.run(scenario, runs=order.runs, progress=bar, threads=order.threads, **options)
     from narrows.runs.until import DEFAULT_METRIC, State, run_until
 
     metric = order.metric or DEFAULT_METRIC
@@ -226,6 +241,18 @@ def _precision(until: str | None, metric: str | None, runs: int | None, max_runs
         message = f"--max-runs {max_runs}: allowed: as many as --runs ({least}) or more"
         raise InputError(message)
     return Precision(relative=percentage(until), least=least, most=most)
+
+
+def _threads(text: str | None) -> int | None:
+    """Read the value of ``--threads``; ``None`` is ``auto``."""
+    if text is None or text == "auto":
+        return None
+    from narrows.runs.simulated import MOST_THREADS
+
+    if text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_THREADS:
+        return int(text)
+    message = f"--threads {text}: is not a number of threads; allowed: auto, or 1 to {MOST_THREADS}"
+    raise InputError(message)
 
 
 def percentage(text: str) -> float:

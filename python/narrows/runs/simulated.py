@@ -5,9 +5,10 @@ A run is determined by scenario, seed, index and version. The number of simultan
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, overload
 
 from narrows import _core
 from narrows.base import memory
@@ -45,7 +46,11 @@ __all__ = [
     "run",
     "run_all",
     "taken",
+    "threads_of",
 ]
+
+MOST_THREADS: Final = 64
+"""Largest number of threads of one run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +65,16 @@ class Task:
         Seed, and index of the run under it.
     pcap_dir : Path or None
         An existing directory for captured packets (pcapng, a file per link and 802.11 channel), or ``None``.
+    threads : int or None
+        How many threads the run has if its network can be divided; ``None`` is as many as pay. Results do not depend
+        on it. The default is one, because several runs at a time use all processors anyway.
     """
 
     scenario: Scenario
     seed: int
     index: int = 0
     pcap_dir: Path | None = None
+    threads: int | None = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +100,7 @@ def run(
     pcap: str | PathLike[str] | None = ...,
     progress: ProgressHook | None = ...,
     kept: Kept | None = ...,
+    threads: int | None = ...,
 ) -> Run: ...
 
 
@@ -104,6 +114,7 @@ def run(
     pcap: str | PathLike[str] | None = ...,
     progress: ProgressHook | None = ...,
     kept: Kept | None = ...,
+    threads: int | None = ...,
 ) -> Run | Batch: ...
 
 
@@ -116,6 +127,7 @@ def run(
     pcap: str | PathLike[str] | None = None,
     progress: ProgressHook | None = None,
     kept: Kept | None = None,
+    threads: int | None = None,
 ) -> Run | Batch:
     """Run a scenario.
 
@@ -138,6 +150,9 @@ def run(
         Called about ten times a second with the completed share of the work, in [0, 1].
     kept : narrows.runs.kept.Kept, optional
         Where runs are kept as they end, and found again; only without captures.
+    threads : int, optional
+        How many threads each run has if its network can be divided (see docs/performance.md), from 1 to 64. By default
+        a single run has two where that is faster, and runs of several have one. Results do not depend on it.
 
     Returns
     -------
@@ -167,15 +182,44 @@ def run(
         parsed = parsed.with_overrides(overrides)
     chosen = parsed.seed if seed is None else in_range("seed", seed, 0, 2**63 - 1)
     in_range("runs", runs, 1, 1_000_000)
-    estimate.check(parsed, runs, in_range("jobs", processors() if jobs is None else jobs, 1, 4096))
+    each = threads_of(threads, runs)
+    jobs = max(1, processors() // (each or 1)) if jobs is None else jobs
+    estimate.check(parsed, runs, in_range("jobs", jobs, 1, 4096))
     with captures.into(pcap, parsed, runs) as folder:
-        tasks = [Task(parsed, chosen, index, captures.of_run(folder, index, runs)) for index in range(runs)]
+        tasks = [Task(parsed, chosen, index, captures.of_run(folder, index, runs), each) for index in range(runs)]
         made, interruption = _finished(tasks, jobs, progress, kept)
         captures.drop_unfinished(folder, made, runs)
     if interruption is not None:
         raise interruption
     made = [captures.located(one, pcap, runs) for one in made]
     return made[0] if runs == 1 else Batch(scenario=parsed, seed=chosen, runs=tuple(made))
+
+
+def threads_of(threads: int | None, runs: int) -> int | None:
+    """Return how many threads each of some runs has.
+
+    Parameters
+    ----------
+    threads : int, optional
+        As for `run`.
+    runs : int
+        Number of runs.
+
+    Returns
+    -------
+    int or None
+        ``None`` is as many as pay. Runs of a process that others have started for their own parallel work have one.
+
+    Raises
+    ------
+    InputError
+        If the number is out of range.
+    """
+    if threads is not None:
+        return in_range("threads", threads, 1, MOST_THREADS)
+    processes = sys.modules.get("multiprocessing.process")
+    alone = processes is None or processes.current_process().name == "MainProcess"
+    return None if runs == 1 and alone else 1
 
 
 def _finished(
@@ -357,7 +401,16 @@ def engine_result(task: Task, gauge: _core.Progress, judged: Judged | None = Non
     with _told(task):
         spill = (str(memory.spill_directory()), memory.budget())
         return _core.run(
-            task.scenario.core, task.seed, task.index, gauge, where, own.timed(), spill, judged is not None, looks
+            task.scenario.core,
+            task.seed,
+            task.index,
+            gauge,
+            where,
+            own.timed(),
+            spill,
+            judged is not None,
+            looks,
+            task.threads,
         )
 
 
