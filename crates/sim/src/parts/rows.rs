@@ -115,8 +115,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Calls `put` with the rows of all parts, by time and then by index. `key` returns both of a row; `owners` has the part
-/// of each index; the rows of a part are in this order already.
+/// Calls `put` with the rows of all parts, by time and then by index. `key` returns both of a row; `owners` has the
+/// part of each index; the rows of a part are in this order already.
 fn in_order<R>(parts: &[&[R]], owners: &[u8], key: impl Fn(&R) -> (u64, u64), mut put: impl FnMut(&R)) {
     let mut at = vec![0; parts.len()];
     while let Some(time) = parts.iter().zip(&at).filter_map(|(rows, &at)| rows.get(at)).map(|row| key(row).0).min() {
