@@ -13,6 +13,7 @@
 //! a random stream belongs to one part. So results are bit-identical to those of one thread.
 
 mod cut;
+mod place;
 mod rows;
 mod traffic;
 
@@ -187,11 +188,6 @@ impl Meeting {
                 break;
             }
             world.run_before(Instant::from_nanos(first) + self.cut.window, options)?;
-            if own == 0
-                && let Some(progress) = options.progress
-            {
-                progress.set(world.now.as_nanos(), world.end.as_nanos());
-            }
         }
         Some(())
     }
@@ -200,9 +196,7 @@ impl Meeting {
 impl World<'_> {
     /// Handles all events before `until`, and none after the end of the run; `None` if the run was asked to stop.
     fn run_before(&mut self, until: Instant, options: &Options<'_>) -> Option<()> {
-        if options.stopped() {
-            return None;
-        }
+        self.look_at = self.look_at.min(self.events + 1);
         while let Some((time, slot)) = self.agenda.next()
             && time < until
             && time <= self.end
@@ -213,6 +207,9 @@ impl World<'_> {
                 self.look_at = self.events + LOOK_EVERY;
                 if options.stopped() {
                     return None;
+                }
+                if let (Some(progress), Some(0)) = (options.progress, self.share.as_ref().map(|share| share.own)) {
+                    progress.set(time.as_nanos(), self.end.as_nanos());
                 }
             }
             if slot == self.slots.sampler() {
@@ -362,6 +359,24 @@ mod tests {
         let world = build(&scenario, &options).unwrap();
         let cut = Cut::new(&world, &options, 2)?;
         Some((cut.flows().to_vec(), cut.window))
+    }
+
+    #[test]
+    fn two_threads_pay_for_much_traffic_and_long_delays_only() {
+        let pays = |rate: &str, access: &str, duration: &str| {
+            let text = format!(
+                "format = 1\nname = \"t\"\nduration = \"{duration}\"\n[topology]\nkind = \"dumbbell\"\npairs = 2\n\
+                 bottleneck = {{ rate = \"{rate}\", delay = \"5 ms\" }}\naccess = {{ rate = \"10 Gb/s\", delay = \"{access}\" }}\n\
+                 [[flows]]\nname = \"f\"\nfrom = \"s*\"\nto = \"d*\"\ncopies = 2\n"
+            );
+            let scenario = narrows_scenario::parse(&text, "t.toml", &[], &crate::catalogue()).unwrap();
+            let options = Options::default();
+            let world = build(&scenario, &options).unwrap();
+            Cut::new(&world, &options, 2).unwrap().pays(&world)
+        };
+        assert!(pays("1 Gb/s", "2 ms", "10 s"), "167 packets per window, 833,000 in all");
+        assert!(!pays("1 Gb/s", "1 ms", "10 s"), "83 packets per window");
+        assert!(!pays("1 Gb/s", "2 ms", "500 ms"), "41,700 packets in all");
     }
 
     #[test]

@@ -43,3 +43,45 @@ proptest! {
         prop_assert_eq!(&outcomes[2], &outcomes[0]);
     }
 }
+
+/// A fat tree of 16 hosts (four pods of two edge and two aggregation switches, four core switches), whose hosts send to
+/// the host that `stride` after them, or to a host of the same place in another pod.
+fn fat_tree(stride: usize, sampling: &str) -> String {
+    let mut nodes = String::new();
+    let mut links = Vec::new();
+    for pod in 0..4 {
+        for edge in 0..2 {
+            links.extend((0..2).map(|host| (format!("h{}", (pod * 2 + edge) * 2 + host), format!("e{pod}{edge}"))));
+            links.extend((0..2).map(|agg| (format!("e{pod}{edge}"), format!("a{pod}{agg}"))));
+            links.extend((0..2).map(|core| (format!("a{pod}{edge}"), format!("c{}", edge * 2 + core))));
+            nodes += &format!("{{ name = \"e{pod}{edge}\", kind = \"router\" }}, ");
+            nodes += &format!("{{ name = \"a{pod}{edge}\", kind = \"router\" }}, ");
+        }
+        nodes += &format!("{{ name = \"c{pod}\", kind = \"router\" }}, ");
+    }
+    (0..16).for_each(|host| nodes += &format!("{{ name = \"h{host}\" }}, "));
+    let link = "rate = \"200 Mb/s\", delay = \"20 us\", queue = { limit = \"20 packets\" }";
+    let links: String = links.iter().map(|(a, b)| format!("{{ between = [\"{a}\", \"{b}\"], {link} }}, ")).collect();
+    let flows: String = (0..16)
+        .map(|host| format!("[[flows]]\nname = \"f{host}\"\nfrom = \"h{host}\"\nto = \"h{}\"\n", (host + stride) % 16))
+        .collect();
+    format!(
+        "format = 1\nname = \"t\"\nduration = \"60 ms\"\nsampling = \"{sampling}\"\nnodes = [{nodes}]\nlinks = [{links}]\n{flows}"
+    )
+}
+
+#[test]
+fn a_fat_tree_gives_the_same_on_any_number_of_threads() {
+    // Half the tree away: pairs of hosts send to each other. Five away, all hosts are in one group, so nothing is cut.
+    for (stride, sampling) in [(8, "off"), (8, "1 ms"), (5, "1 ms")] {
+        let text = fat_tree(stride, sampling);
+        let scenario = narrows_scenario::parse(&text, "t.toml", &[], &narrows_sim::catalogue()).unwrap();
+        let outcomes = [1, 2, 3, 4].map(|threads| {
+            let threads = Threads::Exactly(threads);
+            let outcome = run(&scenario, &Options { threads, ..Options::default() }).unwrap();
+            (outcome.digest().unwrap(), outcome.events, outcome.packets)
+        });
+        assert!(outcomes[0].2 > 1_000, "{} packets", outcomes[0].2);
+        assert!(outcomes.iter().all(|outcome| *outcome == outcomes[0]), "{stride}: {outcomes:?}");
+    }
+}

@@ -1,6 +1,7 @@
 //! How a network is cut into parts.
 
 use super::Share;
+use super::place::place;
 use super::rows::Rows;
 use super::traffic::{Expected, expected};
 use crate::edge::Link;
@@ -20,6 +21,9 @@ const LONGEST_WINDOW: Duration = Duration::from_millis(1_000);
 const PACKETS_IN_WINDOW: u128 = 100;
 const PACKETS_IN_ALL: u64 = 50_000;
 
+/// Least expected work of all parts over that of the busiest for which [`Cut::pays`].
+const LEAST_GAIN: f64 = 1.5;
+
 /// How a scenario is cut.
 #[derive(Debug)]
 pub(crate) struct Cut {
@@ -30,6 +34,8 @@ pub(crate) struct Cut {
     arrivals: Vec<u8>,
     /// How long all parts go on without each other: at most the shortest delay of what crosses from one to another.
     pub(super) window: Duration,
+    /// The expected work of all parts over that of the busiest.
+    gain: f64,
 }
 
 impl Cut {
@@ -46,7 +52,10 @@ impl Cut {
         if !simple || !(2..=usize::from(u8::MAX)).contains(&parts) {
             return None;
         }
-        let nodes = place(world, parts);
+        let (nodes, gain) = place(world, parts);
+        if gain <= 1.0 {
+            return None;
+        }
         let flows = world.scenario.flows.iter().map(|flow| nodes[flow.from]).collect();
         let edges = &world.topology.edges;
         let mut queues: Vec<u8> = edges.iter().map(|edge| nodes[edge.from]).collect();
@@ -70,7 +79,7 @@ impl Cut {
                 }
             }
         }
-        (!window.is_zero()).then_some(Self { parts, flows, queues, arrivals, window })
+        (!window.is_zero()).then_some(Self { parts, flows, queues, arrivals, window, gain })
     }
 
     /// The part of each flow.
@@ -91,9 +100,9 @@ impl Cut {
 
     /// Whether the run takes less time on the parts than on one thread.
     ///
-    /// Each window costs two to three microseconds of waiting and handing over, and the busier part of it decides. That
-    /// pays from about a hundred data packets per window and fifty thousand in all: docs/performance.md has the
-    /// measurements.
+    /// A window costs about 3 us, a packet that crosses 20 ns, and the busier part decides: so 100 data packets in a
+    /// window, about 35 us of work, take two threads about 1.25 times less. 50,000 packets in all are 20 ms of work, which
+    /// building the simulation once more does not outweigh. docs/performance.md has the measurements.
     pub(super) fn pays(&self, world: &World<'_>) -> bool {
         let (mut per_second, mut in_all) = (0_u64, 0_u64);
         for Expected { per_second: rate, in_all: packets } in expected(world) {
@@ -101,7 +110,7 @@ impl Cut {
             in_all = in_all.saturating_add(packets);
         }
         let in_window = u128::from(per_second) * u128::from(self.window.as_nanos()) / 1_000_000_000;
-        in_window >= PACKETS_IN_WINDOW && in_all >= PACKETS_IN_ALL
+        in_window >= PACKETS_IN_WINDOW && in_all >= PACKETS_IN_ALL && self.gain >= LEAST_GAIN
     }
 
     /// Leaves a world with the share of one part.
@@ -142,44 +151,4 @@ fn longest_window(world: &World<'_>) -> Duration {
         Sampling::Interval(every) => every * (ROWS_IN_WINDOW / (world.links.len() + world.listed).max(1)).max(1) as u64,
         Sampling::Off | Sampling::Events => LONGEST_WINDOW,
     }
-}
-
-/// The part of each node. Hosts between which there are flows are in one part; such groups go to the part with the
-/// fewest flows, and routers to the parts in turn.
-pub(super) fn place(world: &World<'_>, parts: usize) -> Vec<u8> {
-    let nodes = world.scenario.nodes.len();
-    let mut group: Vec<usize> = (0..nodes).collect();
-    let find = |group: &mut Vec<usize>, mut node: usize| {
-        while group[node] != node {
-            group[node] = group[group[node]];
-            node = group[node];
-        }
-        node
-    };
-    let mut flows = vec![0; nodes];
-    for flow in &world.scenario.flows {
-        let (a, b) = (find(&mut group, flow.from), find(&mut group, flow.to));
-        group[a.max(b)] = a.min(b);
-    }
-    for flow in &world.scenario.flows {
-        flows[find(&mut group, flow.from)] += 1;
-    }
-    let mut load = vec![0; parts];
-    let mut routers = 0;
-    let mut of_group = vec![0_u8; nodes];
-    (0..nodes)
-        .map(|node| {
-            let first = find(&mut group, node);
-            if flows[first] == 0 {
-                routers += 1;
-                return ((routers - 1) % parts) as u8;
-            }
-            if first == node {
-                let part = (0..parts).min_by_key(|&part| load[part]).unwrap_or(0);
-                load[part] += flows[node];
-                of_group[node] = part as u8;
-            }
-            of_group[first]
-        })
-        .collect()
 }
