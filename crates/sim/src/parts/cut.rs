@@ -100,9 +100,9 @@ impl Cut {
 
     /// Whether the run takes less time on the parts than on one thread.
     ///
-    /// A window costs about 3 us, a packet that crosses 20 ns, and the busier part decides: so 100 data packets in a
-    /// window, about 35 us of work, take two threads about 1.25 times less. 50,000 packets in all are 20 ms of work, which
-    /// building the simulation once more does not outweigh. docs/performance.md has the measurements.
+    /// A window costs about 3 us, a packet that crosses 20 ns, and the busier part decides. So 100 data packets in a
+    /// window, about 35 us of work on one thread, take two threads about 28 us. 50,000 packets in all are 20 ms of work
+    /// (building the simulation once more takes less). docs/performance.md has the measurements.
     pub(super) fn pays(&self, world: &World<'_>) -> bool {
         let (mut per_second, mut in_all) = (0_u64, 0_u64);
         for Expected { per_second: rate, in_all: packets } in expected(world) {

@@ -2,9 +2,9 @@
 //!
 //! Both ends of a flow are in one part. So hosts between which there are flows form a group. Groups behind the same two
 //! routers form a bundle. A small bundle stays together, and bundles that follow each other in the scenario are often
-//! neighbours, so each part gets a contiguous range of them; the routers that only this part uses go with it. The groups
-//! of a large bundle, such as all pairs of a dumbbell, go to the parts in turn, because flows that follow each other may
-//! differ by and by, in their delays for example. Routers that several parts use go to the part with the least work.
+//! neighbours, so each part gets a contiguous range of them; the routers that only this part uses go with it. The
+//! groups of a large bundle, such as all pairs of a dumbbell, go to the parts in turn, because delays, for example, may
+//! grow from each pair to the next. Routers that several parts use go to the part with the least work.
 
 use super::traffic::{expected, way};
 use crate::world::World;
