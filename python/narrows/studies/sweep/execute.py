@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from narrows.base.collection import settled
 from narrows.execution.backend import choose
 from narrows.execution.forecast import in_order
 from narrows.execution.work import Progress, Set, Work, WorkInterrupted
@@ -90,7 +91,8 @@ def execute(
         work = Work(_set(sweep, plan, missing, store, made), backend)
         begin = time.monotonic()
         try:
-            work.run(progress)
+            with settled():
+                work.run(progress)
         except KeyboardInterrupt:
             raise _interrupted(sweep, work.done, directory) from None
         layout = table.Layout.of(sweep)

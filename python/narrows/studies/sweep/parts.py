@@ -117,12 +117,18 @@ def unique(parts: Sequence[pa.Table], layout: table.Layout) -> pa.Table:
 
     status: dict[str, str] = {}
     home: dict[str, int] = {}
+    found = 0
     for number, part in enumerate(parts):
-        won = better(statuses(part), status)
+        there = statuses(part)
+        found += len(there)
+        won = better(there, status)
         status |= won
         home |= dict.fromkeys(won, number)
     kept = []
     for number, part in enumerate(parts):
+        if found == len(home):  # no run is in two parts
+            kept.append(part)
+            continue
         mask = [home[address] == number for address in part["address"].to_pylist()]
         kept.append(part if all(mask) else part.filter(pa.array(mask, type=pa.bool_())))
     if not kept:
@@ -158,8 +164,10 @@ def statuses(part: pa.Table) -> dict[str, str]:
     dict
         Statuses by content address.
     """
-    rows = zip(part["address"].to_pylist(), part["kind"].to_pylist(), part["status"].to_pylist(), strict=True)
-    return {address: status for address, kind, status in rows if kind == "run"}
+    import pyarrow.compute as pc
+
+    own = part.select(["address", "status"]).filter(pc.equal(part["kind"], "run"))
+    return dict(zip(own["address"].to_pylist(), own["status"].to_pylist(), strict=True))
 
 
 def walls(part: pa.Table) -> dict[str, float]:

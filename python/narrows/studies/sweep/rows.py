@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from narrows.studies.sweep import columns, totals
+from narrows.studies.sweep.nulls import Nulls, taken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -53,7 +54,7 @@ def from_records(records: Iterable[Record], layout: Layout) -> pa.Table:
         return schema.empty_table()
     order = np.empty(int(begins[-1]), dtype=np.int64)
     order[np.concatenate(where)] = np.arange(len(order))
-    return pa.concat_tables(parts).take(pa.array(order, pa.int64())).combine_chunks()
+    return taken(pa.concat_tables(parts), pa.array(order, pa.int64()))
 
 
 _Block = list[tuple[tuple[int, int], "Totals"]]
@@ -106,7 +107,8 @@ def _group(names: tuple[str, ...], rows: Sequence[tuple[Any, ...]], schema: pa.S
     import pyarrow as pa
 
     given = dict(zip(names, zip(*rows, strict=True), strict=True))
-    arrays = [pa.array(given[f.name], type=f.type) if f.name in given else pa.nulls(len(rows), f.type) for f in schema]
+    nulls = Nulls(len(rows))
+    arrays = [pa.array(given[f.name], type=f.type) if f.name in given else nulls.of(f.type) for f in schema]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
@@ -133,5 +135,6 @@ def _block(
         {"flow": "flow_cc", "queue": "channel"}[kind]: pa.array(totals.words(parts), pa.string()),
     }
     given |= {name: pa.array(values, pa.float64(), from_pandas=True) for name, values in metrics.items()}
-    arrays = [given[f.name] if f.name in given else pa.nulls(size, f.type) for f in schema]
+    nulls = Nulls(size)
+    arrays = [given[f.name] if f.name in given else nulls.of(f.type) for f in schema]
     return pa.Table.from_arrays(arrays, schema=schema)

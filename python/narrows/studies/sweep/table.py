@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from narrows.studies.sweep import columns, quantity
+from narrows.studies.sweep.nulls import taken
 from narrows.studies.sweep.rows import from_records
 
 if TYPE_CHECKING:
@@ -310,9 +311,9 @@ def ordered(table: pa.Table, plan: Mapping[str, Sequence[SweepRun]], layout: Lay
     counts = begins[chosen + 1] - begins[chosen]
     # The rows of each run, one run after the other: its first, and how far each is behind it.
     behind = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    taken = pa.array(rows[np.repeat(begins[chosen], counts) + behind], type=pa.int64())
+    chosen_rows = pa.array(rows[np.repeat(begins[chosen], counts) + behind], type=pa.int64())
     repeated = pa.array(np.repeat(order, counts), type=pa.int64())
-    return _with_axes(table.take(taken), listed, repeated, layout)
+    return _with_axes(taken(table, chosen_rows), listed, repeated, layout)
 
 
 def _by_address(table: pa.Table) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
