@@ -261,8 +261,9 @@ fn parse_each<'py>(
     let files = Folder(folder.unwrap_or_default());
     let catalogue = catalogue_with(own);
     let made = aside(py, move || {
+        let document = narrows_scenario::Document::read(&text, &path);
         let parse = |overrides: &Overrides| {
-            let made = narrows_scenario::parse_told(&text, &path, overrides, &catalogue, &files);
+            let made = document.parse(overrides, &catalogue, &files);
             let written = made.as_ref().map_or_else(|_| String::new(), |(scenario, _)| scenario.to_nameless_toml());
             (made, written)
         };

@@ -47,6 +47,7 @@ pub use words::Word;
 pub use write::Setting;
 
 use problem::{Place, Report};
+use tree::Tree;
 
 /// Reads a scenario.
 ///
@@ -90,22 +91,55 @@ pub fn parse_told(
     catalogue: &Catalogue,
     files: &dyn Files,
 ) -> Result<(Scenario, Vec<Problem>), Problems> {
-    let mut report = Report::new(path);
-    let mut tree = tree::read(text, &mut report);
-    if report.is_empty() && overrides.is_empty() {
-        tree.needs_settings(&mut report);
+    Document::read(text, path).parse(overrides, catalogue, files)
+}
+
+/// The text of a scenario file that is read, and not checked yet: it is checked for each set of overrides.
+#[derive(Debug)]
+pub struct Document {
+    path: String,
+    /// The tree, or the syntax errors.
+    tree: Result<Tree, Problems>,
+}
+
+impl Document {
+    /// Reads a text; [`parse`](Self::parse) reports its syntax errors. `path` is as for [`parse_told`].
+    #[must_use]
+    pub fn read(text: &str, path: &str) -> Self {
+        let mut report = Report::new(path);
+        let tree = tree::read(text, &mut report);
+        let tree = if report.is_empty() { Ok(tree) } else { Err(report.into_problems()) };
+        Self { path: path.to_owned(), tree }
     }
-    if !report.is_empty() {
-        return Err(report.into_problems());
+
+    /// Returns what [`parse_told`] returns for this text.
+    ///
+    /// # Errors
+    /// As for [`parse_told`].
+    pub fn parse(
+        &self,
+        overrides: &[(String, String)],
+        catalogue: &Catalogue,
+        files: &dyn Files,
+    ) -> Result<(Scenario, Vec<Problem>), Problems> {
+        let mut tree = self.tree.clone()?;
+        let path = &self.path;
+        let mut report = Report::new(path);
+        if overrides.is_empty() {
+            tree.needs_settings(&mut report);
+        }
+        if !report.is_empty() {
+            return Err(report.into_problems());
+        }
+        let root = schema::root(&catalogue.schemes);
+        set::apply(&mut tree, root, overrides, &mut report);
+        let root = check::table(root, (&tree, Place::Nowhere), &check::Path::Root, catalogue, &mut report);
+        drop(tree);
+        let scenario = build::scenario(&root, path, (catalogue, files), &mut report);
+        let warnings = report.take_warnings();
+        let built = scenario.map(|scenario| (scenario, warnings));
+        finish(built, report, "the scenario could not be built; please report this with the file")
     }
-    let root = schema::root(&catalogue.schemes);
-    set::apply(&mut tree, root, overrides, &mut report);
-    let root = check::table(root, (&tree, Place::Nowhere), &check::Path::Root, catalogue, &mut report);
-    drop(tree);
-    let scenario = build::scenario(&root, path, (catalogue, files), &mut report);
-    let warnings = report.take_warnings();
-    let built = scenario.map(|scenario| (scenario, warnings));
-    finish(built, report, "the scenario could not be built; please report this with the file")
 }
 
 /// Returns the TCP settings of a flow for which only `choices` are given: the defaults that [`parse`] resolves for such

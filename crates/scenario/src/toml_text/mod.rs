@@ -17,6 +17,7 @@ use crate::write::words;
 use narrows_settings::queue::Value as QueueValue;
 use narrows_settings::scheme::Value as SchemeValue;
 use narrows_units::{Bytes, Duration, Instant, Rate};
+use std::collections::VecDeque;
 use syntax::{element, inline, lines, list, number, quoted, table};
 
 /// Keys and values of a table, in the order in which they are written.
@@ -81,8 +82,9 @@ impl Scenario {
             }
             element(&mut out, "nodes", &pairs);
         }
+        let mut directions = Directions::default();
         for link in &self.links {
-            element(&mut out, "links", &self.link_pairs(link));
+            element(&mut out, "links", &self.link_pairs(link, &mut directions));
         }
         for channel in &self.wifi {
             // A single channel is a table, not a list, so that `--set wifi.rate=..` finds it.
@@ -115,9 +117,9 @@ impl Scenario {
         common.into_iter().chain(params).collect()
     }
 
-    fn link_pairs(&self, link: &Link) -> Pairs {
+    fn link_pairs<'a>(&'a self, link: &'a Link, directions: &mut Directions<'a>) -> Pairs {
         let mut pairs = vec![("between", self.node_names(&[link.a, link.b]))];
-        let (mut forward, mut reverse) = (direction(&link.forward), direction(&link.reverse));
+        let (mut forward, mut reverse) = (directions.pairs(&link.forward), directions.pairs(&link.reverse));
         for (key, texts) in impairments([&link.forward, &link.reverse]) {
             let [there, back] = texts;
             forward.push((key, there));
@@ -231,6 +233,25 @@ fn sizes(sizes: &Sizes) -> String {
     };
     pairs.push(("max", or_unlimited(sizes.max.map(size))));
     inline(&pairs)
+}
+
+/// The latest directions that were written. Most links have equal ones, and comparing takes less time than writing.
+#[derive(Default)]
+struct Directions<'a>(VecDeque<(&'a Direction, Pairs)>);
+
+impl<'a> Directions<'a> {
+    /// How many are known.
+    const MOST: usize = 4;
+
+    fn pairs(&mut self, of: &'a Direction) -> Pairs {
+        if let Some((_, pairs)) = self.0.iter().find(|(known, _)| *known == of) {
+            return pairs.clone();
+        }
+        let pairs = direction(of);
+        self.0.truncate(Self::MOST - 1);
+        self.0.push_front((of, pairs.clone()));
+        pairs
+    }
 }
 
 fn direction(direction: &Direction) -> Pairs {
