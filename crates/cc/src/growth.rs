@@ -58,9 +58,18 @@ pub fn limited_slow_start(win: &mut Window, acked: Bytes, limit: Bytes, max_ssth
 ///
 /// With delayed ACKs this is half a segment per round-trip time; RFC 5681 recommends [`ByteCounter`] instead.
 pub fn per_ack(win: &mut Window, path: &Path) {
-    let smss = u128::from(path.smss.as_u64());
-    let step = smss * smss / u128::from(win.cwnd.as_u64().max(1));
-    win.cwnd += Bytes::new(u64::try_from(step).unwrap_or(u64::MAX).clamp(1, path.smss.as_u64().max(1)));
+    per_ack_of(win, path.smss);
+}
+
+/// [`per_ack`] with this SMSS.
+#[inline]
+pub fn per_ack_of(win: &mut Window, smss: Bytes) {
+    let (smss, cwnd) = (smss.as_u64(), win.cwnd.as_u64().max(1));
+    let step = match smss.checked_mul(smss) {
+        Some(square) => square / cwnd,
+        None => u64::try_from(u128::from(smss) * u128::from(smss) / u128::from(cwnd)).unwrap_or(u64::MAX),
+    };
+    win.cwnd += Bytes::new(step.clamp(1, smss.max(1)));
 }
 
 /// Additive increase by counting: one SMSS for every `per` bytes acknowledged.
@@ -79,16 +88,22 @@ impl ByteCounter {
     /// a burst.
     #[inline]
     pub fn add(&mut self, acked: Bytes, per: Bytes, path: &Path, win: &mut Window) {
-        let per = per.max(path.smss).max(Bytes::new(1));
+        self.add_of(acked, per, path.smss, win);
+    }
+
+    /// [`add`](Self::add) with this SMSS.
+    #[inline]
+    pub fn add_of(&mut self, acked: Bytes, per: Bytes, smss: Bytes, win: &mut Window) {
+        let per = per.max(smss).max(Bytes::new(1));
         if self.counted >= per {
             self.counted = Bytes::ZERO;
-            win.cwnd += path.smss;
+            win.cwnd += smss;
         }
         self.counted += acked;
         if self.counted >= per {
             let steps = self.counted.as_u64() / per.as_u64();
             self.counted = Bytes::new(self.counted.as_u64() % per.as_u64());
-            win.cwnd += path.smss * steps;
+            win.cwnd += smss * steps;
         }
     }
 
@@ -164,8 +179,10 @@ impl Fraction {
     pub fn add(&mut self, step: f64, win: &mut Window) {
         if step > 0.0 {
             let sum = self.carry + step;
-            let whole = sum as u64;
-            self.carry = if whole == u64::MAX { 0.0 } else { sum - whole as f64 };
+            // No window has 2^31 bytes and grows by as many; a small number takes fewer instructions.
+            let small = sum as i32;
+            let whole = if small < i32::MAX { u64::from(small.unsigned_abs()) } else { sum as u64 };
+            self.carry = if whole == u64::MAX { 0.0 } else { sum - Bytes::new(whole).as_f64() };
             win.cwnd += Bytes::new(whole);
         }
     }

@@ -124,7 +124,7 @@ impl FlowMeter {
     #[cold]
     fn put_away(&mut self) {
         let earlier = self.earlier.get_or_insert_default();
-        self.recent.iter().for_each(|&sample| earlier.record(sample.into()));
+        earlier.record_all(&self.recent);
         self.recent_len = 0;
     }
 

@@ -238,6 +238,12 @@ impl Receiver {
         !self.gap && self.fin.get().is_none() && self.nxt + len <= self.edge
     }
 
+    /// Whether data waits behind a gap.
+    #[inline]
+    pub(crate) fn has_gap(&self) -> bool {
+        self.gap
+    }
+
     /// Whether nothing waits behind a gap or is to be reported, no FIN is known, the application reads at once, and
     /// neither a scheme, Linux's rules nor rLEDBAT decide ACKs or the window.
     pub(crate) fn is_calm(&self) -> bool {

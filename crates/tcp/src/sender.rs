@@ -181,6 +181,15 @@ impl Sender {
         false
     }
 
+    /// [`on_window`](Self::on_window) where it does not matter whether the size changed.
+    #[inline(always)]
+    pub(crate) fn move_window(&mut self, offset: i64, ack: u64, window: u64) {
+        if self.wl1 < offset || (self.wl1 == offset && self.wl2 <= ack) {
+            (self.wl1, self.wl2, self.edge) = (offset, ack, ack + window);
+            self.max_window = self.max_window.max(window);
+        }
+    }
+
     /// Whether a segment at `offset` that acknowledges `ack` and offers `window` would change the window
     /// (`tcp_may_update_window`).
     pub(crate) fn would_move_window(&self, offset: i64, ack: u64, window: u64) -> bool {

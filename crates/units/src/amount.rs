@@ -31,7 +31,13 @@ macro_rules! amount {
             /// The number as a float.
             #[must_use]
             pub const fn as_f64(self) -> f64 {
-                self.0 as f64
+                crate::exact::to_f64(self.0)
+            }
+
+            /// Counts one more, without the bound of addition: no run counts to 2^64.
+            #[inline]
+            pub const fn increment(&mut self) {
+                self.0 = self.0.wrapping_add(1);
             }
 
             /// Whether the amount is zero.

@@ -5,6 +5,7 @@
 //! `Rate::mbps(10)` or `Duration::from_millis(2)`.
 
 mod amount;
+mod exact;
 mod probability;
 mod rate;
 mod seq;

@@ -34,7 +34,7 @@ impl Instant {
     /// Seconds since the start of the run, rounded to the nearest `f64`.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / 1e9
+        crate::exact::to_f64(self.0) / 1e9
     }
 
     /// Time passed since `earlier`; zero if `earlier` is later.
@@ -102,7 +102,7 @@ impl Duration {
     /// Seconds as a float.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / 1e9
+        crate::exact::to_f64(self.0) / 1e9
     }
 
     /// Milliseconds as a float.

@@ -103,6 +103,13 @@ impl SackBlocks {
         self.len() == 0
     }
 
+    /// Whether there is neither a block nor another option in their room.
+    #[inline]
+    #[must_use]
+    pub const fn is_unused(&self) -> bool {
+        self.len == 0
+    }
+
     /// Removes all blocks and keeps an AccECN option.
     fn clear(&mut self) {
         let accecn = self.accecn();

@@ -53,7 +53,7 @@
 
 use crate::growth::{self, Fraction};
 use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
-use crate::{Ack, Congestion, CongestionControl, Path, Window};
+use crate::{Ack, Congestion, CongestionControl, Path, PlainAck, Window};
 use narrows_units::{Bytes, Variable};
 
 /// The registry's row.
@@ -158,8 +158,8 @@ impl AgileSd {
     }
 
     /// `cwnd += lambda / cwnd` for each segment acknowledged.
-    fn avoid(&mut self, acked: Bytes, path: &Path, win: &mut Window) {
-        let (cwnd, smss) = (self.fraction.exact(win).max(1.0), path.smss.as_f64().max(1.0));
+    fn avoid(&mut self, acked: Bytes, smss: Bytes, win: &mut Window) {
+        let (cwnd, smss) = (self.fraction.exact(win).max(1.0), smss.as_f64().max(1.0));
         self.lambda = self.agility(cwnd, smss);
         let share = (acked.as_f64() / cwnd).min(1.0);
         // Never faster than slow start, whatever lambda_max is.
@@ -214,8 +214,18 @@ impl CongestionControl for AgileSd {
             acked = growth::slow_start(win, acked, path.smss, path);
         }
         if !acked.is_zero() {
-            self.avoid(acked, path, win);
+            self.avoid(acked, path.smss, win);
         }
+    }
+
+    fn on_plain_ack(&mut self, ack: &PlainAck, win: &mut Window) -> bool {
+        if self.module || win.is_below_ssthresh(ack.slow_start_at_equality) {
+            return false;
+        }
+        if !ack.acked.is_zero() && ack.cwnd_limited {
+            self.avoid(ack.acked, ack.smss, win);
+        }
+        true
     }
 
     fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window) {

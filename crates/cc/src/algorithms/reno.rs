@@ -45,7 +45,7 @@ pub mod ns2;
 
 use crate::growth::{self, ByteCounter};
 use crate::row::{Ns2Agent, Param, ParamKind, Params, Response, Row, Traits};
-use crate::{Ack, Congestion, CongestionControl, Path, Window};
+use crate::{Ack, Congestion, CongestionControl, Path, PlainAck, Window};
 use narrows_units::{Bytes, Variable};
 
 /// The parameters of Reno's window rules, shared by the variants that differ in recovery.
@@ -159,6 +159,23 @@ impl CongestionControl for Reno {
         } else {
             growth::per_ack(win, path);
         }
+    }
+
+    fn on_plain_ack(&mut self, ack: &PlainAck, win: &mut Window) -> bool {
+        if win.is_below_ssthresh(ack.slow_start_at_equality) {
+            return false;
+        }
+        if ack.acked.is_zero() || !ack.cwnd_limited {
+            return true;
+        }
+        if self.counting {
+            let smss = ack.smss.as_u64().max(1);
+            let per = if self.linux { ack.smss * (win.cwnd.as_u64() / smss) } else { win.cwnd };
+            self.counter.add_of(ack.acked, per, ack.smss, win);
+        } else {
+            growth::per_ack_of(win, ack.smss);
+        }
+        true
     }
 
     fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window) {

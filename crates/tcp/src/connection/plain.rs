@@ -25,13 +25,13 @@ use crate::segment::{Segment, flag};
 use crate::stats::State;
 use narrows_cc::{Ack, Phase, PlainAck};
 use narrows_settings::Pacing;
-use narrows_units::{Bytes, Duration, Instant, Packets};
+use narrows_units::{Bytes, Duration, Instant};
 use narrows_wire::{Ecn, Packet, TcpFlags, TcpOptions, TcpRepr, Timestamps};
 
 impl Connection {
     /// Takes a segment with data if it is the next in order, and all is well. The caller then asks for the ACK by
     /// [`write_plain_ack`](Self::write_plain_ack).
-    #[inline]
+    #[inline(always)]
     pub fn take_plain_data(&mut self, segment: &Packet, now: Instant) -> bool {
         let Some((tcp, ts)) = self.plain_header(segment) else { return false };
         let len = u64::from(segment.payload_len);
@@ -45,7 +45,7 @@ impl Connection {
             return false;
         }
         self.note_plain(tcp, ts, self.tx.una, now);
-        self.stats.data_segments_received += Packets::new(1);
+        self.stats.data_segments_received.increment();
         self.rx.on_expected(len, now);
         self.note_no_data();
         true
@@ -53,26 +53,26 @@ impl Connection {
 
     /// Writes the ACK that [`take_plain_data`](Self::take_plain_data) made due into `out`, and returns the length of
     /// its IP packet; `None` if none is due yet.
-    #[inline]
+    #[inline(always)]
     pub fn write_plain_ack(&mut self, now: Instant, out: &mut Packet) -> Option<Bytes> {
         debug_assert!(self.is_calm(), "only after plain data");
         if !self.rx.ack_due() {
             return None;
         }
-        self.stats.acks_sent += Packets::new(1);
+        self.stats.acks_sent.increment();
         Some(self.write_plain(self.tx.nxt, TcpFlags::ACK, 0, now, out))
     }
 
     /// Takes an ACK without data if it advances SND.UNA, and all is well; returns its round-trip time. The caller then
     /// asks for data by [`write_plain_data`](Self::write_plain_data).
-    #[inline]
+    #[inline(always)]
     pub fn take_plain_ack(&mut self, segment: &Packet, now: Instant) -> Option<Duration> {
         let (tcp, ts) = self.plain_header(segment)?;
         let ack = self.tx.offset(tcp.ack);
         let plain = segment.payload_len == 0
             && ack > self.tx.una as i64
             && ack <= self.tx.nxt as i64
-            && tcp.options.sack.is_empty()
+            && tcp.options.sack.is_unused()
             && !self.rx.ack_due();
         if !plain {
             return None;
@@ -98,7 +98,7 @@ impl Connection {
     }
 
     /// Lets congestion control grow the window on an ACK of `octets`.
-    #[inline]
+    #[inline(always)]
     fn grow_plainly(&mut self, octets: u64, rtt: Duration, ts: Timestamps, now: Instant) {
         let ack = PlainAck {
             acked: Bytes::new(octets),
@@ -134,20 +134,19 @@ impl Connection {
 
     /// Writes the next full segment of new data into `out`, and returns the length of its IP packet; `None` if the
     /// windows or the application have no room for one, or not all is well.
-    #[inline]
+    #[inline(always)]
     pub fn write_plain_data(&mut self, now: Instant, out: &mut Packet) -> Option<Bytes> {
-        let (smss, flight) = (self.smss, self.tx.board.flight());
-        let room = self.sends_plainly() && flight + smss <= self.congestion.win.cwnd.as_u64();
-        if !room {
+        if !self.sends_plainly() || self.has_full_cwnd() {
             return None;
         }
-        let (len, start) = (smss as u32, self.tx.nxt);
+        let (smss, start) = (self.smss, self.tx.nxt);
+        let len = smss as u32;
         let push = if self.tx.unsent() == smss { TcpFlags::PSH } else { TcpFlags::NONE };
         let flags = if self.rate.is_app_limited() { flag::APP_LIMITED } else { 0 };
         self.tx.board.push(Segment { start, len, flags, turn: 0, sent_at: now }, None);
         self.tx.nxt += smss;
         self.stats.sent_bytes += Bytes::new(smss);
-        self.stats.sent_packets += Packets::new(1);
+        self.stats.sent_packets.increment();
         self.tx.last_sent = now;
         self.tx.usage.on_sent();
         self.timers.persist = Instant::NEVER;
@@ -155,10 +154,17 @@ impl Connection {
         Some(self.write_plain(start, TcpFlags::ACK.with(push), len, now, out))
     }
 
-    /// Notes that the sender stops because cwnd is full; returns whether that is why.
+    /// Whether cwnd has no room for another full segment, where nothing is SACKed or lost.
+    #[inline]
+    fn has_full_cwnd(&self) -> bool {
+        self.tx.board.flight() + self.smss > self.congestion.win.cwnd.as_u64()
+    }
+
+    /// Notes that the sender stops because cwnd is full; returns whether that is why. Follows
+    /// [`write_plain_data`](Self::write_plain_data), which has found out whether the sender paces.
     #[inline]
     pub fn rests_plainly(&mut self, now: Instant) -> bool {
-        let full = self.sends_plainly() && self.tx.board.flight() + self.smss > self.congestion.win.cwnd.as_u64();
+        let full = self.has_full_cwnd() && self.may_send_plainly();
         if full {
             self.note_usage(true, now);
         }
@@ -184,6 +190,12 @@ impl Connection {
         if self.congestion.win.pacing_rate.is_some() {
             self.tx.calm = false;
         }
+        self.may_send_plainly()
+    }
+
+    /// [`sends_plainly`](Self::sends_plainly), where no pacing rate has appeared since it was asked.
+    #[inline]
+    fn may_send_plainly(&self) -> bool {
         debug_assert!(!self.tx.calm || self.is_calm());
         self.tx.calm && !self.tx.board.is_empty() && self.tx.has_full(self.smss)
     }
@@ -192,10 +204,11 @@ impl Connection {
     #[inline(always)]
     fn plain_header<'a>(&mut self, segment: &'a Packet) -> Option<(&'a TcpRepr, Timestamps)> {
         if !self.tx.calm {
-            self.tx.calm = self.is_calm();
-        }
-        if !self.tx.calm {
-            return None;
+            // Losses, and data behind a gap, are what most often lasts.
+            if !self.tx.board.is_clean() || self.rx.has_gap() || !self.is_calm() {
+                return None;
+            }
+            self.tx.calm = true;
         }
         debug_assert!(self.is_calm());
         let tcp = segment.tcp()?;
@@ -212,12 +225,15 @@ impl Connection {
         {
             self.predicted += 1;
         }
-        self.stats.segments_received += Packets::new(1);
+        self.stats.segments_received.increment();
         if self.rx.nxt() <= self.rx.last_ack() {
             self.ts.take(ts.val, now);
         }
         let window = u64::from(tcp.window) << self.send_shift;
-        if self.tx.on_window(self.rx.nxt() as i64, ack, window) && self.tx.edge > self.tx.nxt {
+        if self.timers.persist == Instant::NEVER && self.timers.probes == 0 {
+            // There is nothing for `stop_persist` to stop: no probe is due while all is well.
+            self.tx.move_window(self.rx.nxt() as i64, ack, window);
+        } else if self.tx.on_window(self.rx.nxt() as i64, ack, window) && self.tx.edge > self.tx.nxt {
             self.stop_persist();
         }
     }
