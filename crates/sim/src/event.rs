@@ -120,6 +120,8 @@ struct Tree {
     /// level more costs less than moving leaves.
     pairs: Vec<[Entry; 2]>,
     leaves: u32,
+    /// The root.
+    winner: Entry,
     /// Per slot: its leaf, or [`NO_LEAF`].
     leaf: Vec<u32>,
     /// Leaves that no slot has; the last is the next to be given out.
@@ -134,6 +136,7 @@ impl Tree {
         Self {
             pairs: vec![[Entry::NONE; 2]; 2],
             leaves: 2,
+            winner: Entry::NONE,
             leaf: vec![NO_LEAF; slots],
             free: vec![1, 0],
             first: first as u32,
@@ -158,7 +161,7 @@ impl Tree {
         }
         // Every node on the path of the earliest slot names that slot, so all of them change. Any other path ends at
         // the first node that does not change.
-        let whole = self.first().slot == slot.0;
+        let whole = self.winner.slot == slot.0;
         let mut node = (self.leaves + leaf) as usize;
         while node > 1 {
             let pair = &mut self.pairs[node / 2];
@@ -171,7 +174,7 @@ impl Tree {
             winner = self.ties.earlier(winner, pair[node & 1 ^ 1]);
             node /= 2;
         }
-        self.pairs[0][1] = winner;
+        self.winner = winner;
     }
 
     #[inline]
@@ -207,11 +210,6 @@ impl Tree {
         }
         let node = (self.leaves + leaf) as usize;
         self.pairs[node / 2][node & 1].instant()
-    }
-
-    #[inline]
-    fn first(&self) -> Entry {
-        self.pairs[0][1]
     }
 }
 
@@ -267,7 +265,7 @@ impl Agenda {
     /// The next event; `None` when every slot is idle.
     #[inline]
     pub(crate) fn next(&self) -> Option<(Instant, Slot)> {
-        let (near, far) = (self.near.first(), self.far.first());
+        let (near, far) = (self.near.winner, self.far.winner);
         let first = if far.time < near.time { far } else { near };
         if first.time == IDLE {
             return None;

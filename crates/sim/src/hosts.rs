@@ -12,7 +12,7 @@ use narrows_wire::{Packet, Transport, UdpRepr};
 
 impl World<'_> {
     /// Handles a packet that arrives at a host for one of its flows.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn deliver<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) {
         if self.plain_hosts && self.deliver_plain(parcel, probe) {
             return;

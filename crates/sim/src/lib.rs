@@ -33,6 +33,7 @@ mod spill;
 mod states;
 #[cfg(test)]
 mod tcp_config;
+mod trains;
 mod world;
 
 pub use capture::Packets;

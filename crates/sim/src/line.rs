@@ -15,6 +15,8 @@
 //! give the same samples.
 
 mod cold;
+mod train;
+mod wire;
 
 use crate::parcels::Parcel;
 use cold::Cold;
@@ -23,8 +25,9 @@ use narrows_fabric::LossModel;
 use narrows_queue::{DropReason, Limit, QueueView};
 use narrows_samples::QueueRow;
 use narrows_units::{Bytes, Duration, Instant, Packets, Rate, Serialiser};
-use prefetch_index::prefetch_index;
 use std::collections::VecDeque;
+use train::Fold;
+pub(crate) use train::Train;
 
 /// Why a packet that is offered to a line does not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,18 +56,30 @@ struct OnWire {
     parcel: Parcel,
 }
 
+impl OnWire {
+    /// No packet.
+    const NONE: Self = Self { arrival: Instant::NEVER, parcel: Parcel::NONE };
+}
+
 /// A run of packets of one size that find the transmitter free, each of which takes a whole number of nanoseconds: two
 /// numbers change with a packet, and the sums of the line at the end of the run ([`Line::end_run`]).
 #[derive(Clone, Copy, Debug, Default)]
-struct Run {
+pub(crate) struct Run {
     /// The size; no packet has size 0, which is for no run.
-    size: Bytes,
+    pub(crate) size: Bytes,
     /// Packets of the run that are not in the sums yet.
     packets: u64,
     /// Time of a transmission.
-    time: Duration,
+    pub(crate) time: Duration,
     /// From the start of a transmission to the arrival at the far end.
-    passage: Duration,
+    pub(crate) passage: Duration,
+}
+
+impl Run {
+    /// Whether the last packet did not find the transmitter free, or later ones may not take as long.
+    pub(crate) fn is_none(self) -> bool {
+        self.size == Bytes::ZERO
+    }
 }
 
 /// See the module. Fields that every packet needs come first, so that they occupy few cache lines; then those that only
@@ -73,6 +88,18 @@ struct Run {
 #[repr(C)]
 pub(crate) struct Line {
     free_at: Instant,
+    /// The packets that go over this line and those folded into it in one step.
+    train: Train,
+    fold: Fold,
+    lossy: bool,
+    /// The packet that arrives next; it arrives never if there is none. It is stored here and not in the ring, because
+    /// an entry of the ring may not be in the caches.
+    head: OnWire,
+    wire: VecDeque<OnWire>,
+    /// The largest number of packets in the ring since its capacity was last fitted, and the number of packets until it
+    /// is fitted again.
+    most_on_wire: usize,
+    fit_in: u32,
     /// When the line will next be sampled.
     look_at: Instant,
     /// What a packet of the present run takes.
@@ -86,15 +113,6 @@ pub(crate) struct Line {
     passed: u64,
     forwarded_bytes: u64,
     serialiser: Serialiser,
-    /// The packet that arrives next. It is stored here and not in the ring, because an entry of the ring may not be in
-    /// the caches.
-    head: Option<OnWire>,
-    lossy: bool,
-    wire: VecDeque<OnWire>,
-    /// The largest number of packets in the ring since its capacity was last fitted, and the number of packets until it
-    /// is fitted again.
-    most_on_wire: usize,
-    fit_in: u32,
     waiting: VecDeque<Waiting>,
     waiting_bytes: u64,
     /// Packets that had to wait, the part of them that has left, and packets that were refused.
@@ -121,7 +139,9 @@ impl Line {
             limit,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
-            head: None,
+            head: OnWire::NONE,
+            train: Train::default(),
+            fold: Fold::default(),
             wire: VecDeque::new(),
             most_on_wire: 0,
             fit_in: FIT_EVERY,
@@ -377,66 +397,6 @@ impl Line {
     pub(crate) fn capacity_bits(&self, end: Instant) -> u64 {
         let bits = u128::from(self.rate.as_bps()) * u128::from(end.as_nanos()) / 1_000_000_000;
         u64::try_from(bits).unwrap_or(u64::MAX)
-    }
-
-    /// Frees capacity that the ring has not needed lately: a ring cycles through all of its memory, however few packets
-    /// it holds.
-    #[cold]
-    fn fit(&mut self) {
-        if 2 * self.most_on_wire <= self.wire.capacity() {
-            self.wire.shrink_to(self.most_on_wire);
-        }
-        self.most_on_wire = self.wire.len();
-        self.fit_in = FIT_EVERY;
-    }
-
-    /// Gives the ring more room: a quarter more, because thousands of lines seldom use double.
-    #[cold]
-    #[inline(never)]
-    fn lengthen(&mut self) {
-        self.wire.reserve_exact((self.wire.len() / 4).max(4));
-    }
-
-    /// Stores a packet whose arrival at the far end is an event; returns whether it arrives next.
-    #[inline]
-    pub(crate) fn put_on_wire(&mut self, parcel: Parcel, arrival: Instant) -> bool {
-        let last = OnWire { arrival, parcel };
-        if self.head.is_none() {
-            self.head = Some(last);
-            return true;
-        }
-        if self.wire.len() == self.wire.capacity() {
-            self.lengthen();
-        }
-        self.wire.push_back(last);
-        self.most_on_wire = self.most_on_wire.max(self.wire.len());
-        self.fit_in -= 1;
-        if self.fit_in == 0 {
-            self.fit();
-        }
-        false
-    }
-
-    /// The packet that arrives at the far end next.
-    #[inline]
-    pub(crate) fn coming(&self) -> Option<Parcel> {
-        self.head.map(|w| w.parcel)
-    }
-
-    /// Prefetches the packet after the next one on the wire: it was put there long ago.
-    #[inline]
-    pub(crate) fn prefetch(&self) {
-        if let Some(after) = self.wire.front() {
-            prefetch_index(core::slice::from_ref(after), 0);
-        }
-    }
-
-    /// Removes the packet that arrives at the far end now; also returns when the next one arrives.
-    #[inline]
-    pub(crate) fn take_off_wire(&mut self) -> (Option<Parcel>, Instant) {
-        let parcel = self.head.take().map(|w| w.parcel);
-        self.head = self.wire.pop_front();
-        (parcel, self.head.map_or(Instant::NEVER, |w| w.arrival))
     }
 }
 

@@ -108,16 +108,67 @@ pub(crate) fn fold(scenario: &Scenario, topology: &Topology, nodes: &Nodes, link
             && takes_time(scenario, edge)
             && !nodes.has_agent(topology.edges[edge].from)
     };
-    routes.fold(|before, edge| is_line(before) && is_behind(before, edge));
+    let folded = |before: usize, edge: usize| is_line(before) && is_behind(before, edge);
+    routes.fold(folded);
+    let nexts = next_of_all(routes, topology.edges.len(), folded);
+    let entered = |edge: usize| !matches!(feeders[edge], Some(Some(before)) if folded(before, edge));
+    let entries: Vec<usize> = (0..nexts.len()).filter(|&edge| is_line(edge) && entered(edge)).collect();
     let mut goes_on = vec![true; topology.edges.len()];
     for (edge, next) in routes.steps() {
         goes_on[edge] &= next.is_some_and(|next| is_behind(edge, next));
     }
+    allow_trains(links, &entries, &nexts);
     for (link, goes_on) in links.iter_mut().zip(goes_on) {
         if let Link::Queue(link) = link
             && goes_on
         {
             link.send_ahead();
+        }
+    }
+}
+
+/// Where the packets of a line go on without an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// No packet takes the line.
+    Unknown,
+    /// They arrive at the far end of the line, which is an event.
+    Event,
+    /// All go on over this line.
+    Line(usize),
+    /// Some go on over one line and some over another, or some arrive.
+    Various,
+}
+
+/// Where the packets of each line go on; `folded` tells whether a line is folded into another.
+fn next_of_all(routes: &Routes, edges: usize, folded: impl Fn(usize, usize) -> bool) -> Vec<Next> {
+    let mut nexts = vec![Next::Unknown; edges];
+    for (edge, next) in routes.steps() {
+        let next = next.filter(|&next| folded(edge, next)).map_or(Next::Event, Next::Line);
+        nexts[edge] = match nexts[edge] {
+            Next::Unknown => next,
+            same if same == next => next,
+            _ => Next::Various,
+        };
+    }
+    nexts
+}
+
+/// Allows trains from each of the lines `entries`, those that are not folded into another, if all its packets go on
+/// over the same lines.
+fn allow_trains(links: &mut [Link], entries: &[usize], nexts: &[Next]) {
+    for &first in entries {
+        let (mut last, mut hops) = (first, 1);
+        while let Next::Line(next) = nexts[last] {
+            if let Link::Line(line) = &mut links[last] {
+                line.set_next(next);
+            }
+            (last, hops) = (next, hops + 1);
+        }
+        if nexts[last] == Next::Event
+            && let Link::Line(line) = &mut links[first]
+        {
+            line.allow_trains(hops, last);
         }
     }
 }

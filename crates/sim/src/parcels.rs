@@ -27,6 +27,9 @@ pub(crate) struct Parcel {
 }
 
 impl Parcel {
+    /// No packet.
+    pub(crate) const NONE: Self = Self { what: 0, whose: 0 };
+
     #[inline]
     fn place(self) -> usize {
         (self.what >> 32) as usize
@@ -67,6 +70,13 @@ impl Parcel {
     #[must_use]
     pub(crate) fn advanced(self) -> Self {
         Self { whose: self.whose + (1 << 32), ..self }
+    }
+
+    /// The parcel some hops further.
+    #[inline]
+    #[must_use]
+    pub(crate) fn advanced_by(self, hops: u32) -> Self {
+        Self { whose: self.whose + (u64::from(hops) << 32), ..self }
     }
 
     /// The lower half of `what` for a packet. The size fits: an IP packet has at most 65,535 bytes.

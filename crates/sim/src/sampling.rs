@@ -15,6 +15,7 @@ impl World<'_> {
         self.look_at = 0;
         if P::ENABLED {
             self.radio.catch_up(now, &mut self.flows);
+            self.end_trains();
             for edge in 0..self.links.len() {
                 if let Link::Line(line) = &mut self.links[edge] {
                     let row = line.look(now);

@@ -67,6 +67,14 @@ impl Slots {
         Slot::new(self.case().index() + 1)
     }
 
+    /// The link direction that owns a slot; `None` for any other source.
+    #[inline]
+    pub(crate) fn edge(self, slot: Slot) -> Option<usize> {
+        // Slot 0 wraps to a number that no edge has.
+        let edge = slot.index().wrapping_sub(Self::FIXED);
+        (edge < self.edges).then_some(edge)
+    }
+
     /// The source that owns a slot.
     #[inline]
     pub(crate) fn source(self, slot: Slot) -> Source {

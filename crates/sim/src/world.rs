@@ -143,6 +143,7 @@ impl World<'_> {
             self.handle(slot, probe);
         }
         self.now = self.end;
+        self.end_trains();
         for edge in 0..self.links.len() {
             if (edge as u64).is_multiple_of(LOOK_EVERY) && progress.is_some_and(Progress::stopped) {
                 return Err(RunError::Stopped);
@@ -169,10 +170,19 @@ impl World<'_> {
         self.parcels = Parcels::default();
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn handle<P: Probe>(&mut self, slot: Slot, probe: &mut P) {
+        match self.slots.edge(slot) {
+            Some(edge) => self.arrival(edge, probe),
+            None => self.handle_source(slot, probe),
+        }
+    }
+
+    /// Handles an event of any source.
+    #[inline(never)]
+    fn handle_source<P: Probe>(&mut self, slot: Slot, probe: &mut P) {
         match self.slots.source(slot) {
-            Source::Link(edge) => self.arrival(edge, probe),
+            Source::Link(edge) => self.arrival_of_any(edge, probe),
             Source::Timer(flow, end) => {
                 self.timer(flow, end, probe);
                 self.look_after(flow, end, probe);
@@ -191,20 +201,22 @@ impl World<'_> {
     }
 
     /// A packet arrives at the far end of a link.
-    #[inline]
+    #[inline(always)]
     fn arrival<P: Probe>(&mut self, edge: usize, probe: &mut P) {
-        let parcel = match &mut self.links[edge] {
-            Link::Line(line) => {
-                let (parcel, next) = line.take_off_wire();
-                self.agenda.arm(Slots::link(edge), next);
-                if self.flows.len() >= MANY_FLOWS {
-                    self.prefetch(edge);
-                }
-                parcel
-            }
-            Link::Queue(_) => self.arrival_packet_by_packet(edge, probe),
-        };
-        if let Some(parcel) = parcel {
+        let Link::Line(line) = &mut self.links[edge] else { return self.arrival_of_any(edge, probe) };
+        let (parcel, next) = line.take_off_wire();
+        self.agenda.arm(Slots::link(edge), next);
+        if self.flows.len() >= MANY_FLOWS {
+            self.prefetch(edge);
+        }
+        self.packets += 1;
+        self.receive(parcel, probe);
+    }
+
+    /// A packet arrives at the far end of a link that is not a line.
+    #[inline(never)]
+    fn arrival_of_any<P: Probe>(&mut self, edge: usize, probe: &mut P) {
+        if let Some(parcel) = self.arrival_packet_by_packet(edge, probe) {
             self.packets += 1;
             self.receive(parcel, probe);
         }
@@ -212,7 +224,7 @@ impl World<'_> {
 
     /// Prefetches what the next packet on a line will need on arrival: with thousands of flows, none of it is in the
     /// caches.
-    #[inline]
+    #[inline(never)]
     fn prefetch(&self, edge: usize) {
         let Link::Line(line) = &self.links[edge] else { return };
         line.prefetch();
@@ -232,7 +244,7 @@ impl World<'_> {
     }
 
     /// Handles a packet that a node gets from a link or a channel: a host hands it to its flow, a router forwards it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn receive<P: Probe>(&mut self, mut parcel: Parcel, probe: &mut P) {
         let Some(edge) = self.routes.hop(parcel.way()).edge() else { return self.deliver(parcel, probe) };
         if self.nodes.has_agent_at(edge) && !self.ask_agent(edge, &mut parcel, probe) {
@@ -242,6 +254,7 @@ impl World<'_> {
     }
 
     /// Shows a packet to the agent of a router; returns whether it is forwarded.
+    #[inline(never)]
     fn ask_agent<P: Probe>(&mut self, edge: usize, parcel: &mut Parcel, probe: &mut P) -> bool {
         let now = self.now;
         // The agent must see the queue as it is now, with all departures up to now carried out.
@@ -311,8 +324,18 @@ impl World<'_> {
 
     /// Sends a packet at `at`, now or later, over a line and the lines folded into it, up to the first arrival that is
     /// an event.
-    #[inline]
-    pub(crate) fn send_by_lines(&mut self, mut parcel: Parcel, mut at: Instant) {
+    #[inline(never)]
+    pub(crate) fn send_by_lines(&mut self, parcel: Parcel, at: Instant) {
+        let Some(edge) = self.routes.hop(parcel.way()).edge() else { return self.parcels.release(parcel) };
+        if self.ride(edge, parcel, at) {
+            return;
+        }
+        if self.has_trains(edge) { self.send_beside_train(edge, parcel, at) } else { self.send_hop_by_hop(parcel, at) }
+    }
+
+    /// Like [`send_by_lines`](Self::send_by_lines), line by line, without a train.
+    #[inline(never)]
+    pub(crate) fn send_hop_by_hop(&mut self, mut parcel: Parcel, mut at: Instant) {
         for hop in self.routes.hops_from(parcel.way()) {
             let Some(edge) = hop.edge() else { return self.parcels.release(parcel) };
             let Some(Link::Line(line)) = self.links.get_mut(edge) else { return };
@@ -326,14 +349,7 @@ impl World<'_> {
                 return self.parcels.release(parcel);
             }
             if !hop.goes_on() {
-                if self.share.is_some() && self.crosses(edge, parcel, at) {
-                    return;
-                }
-                let Link::Line(line) = &mut self.links[edge] else { return };
-                if line.put_on_wire(parcel, at) {
-                    self.agenda.arm(Slots::link(edge), at);
-                }
-                return;
+                return self.put_on_wire(edge, parcel, at);
             }
             self.packets += 1;
         }

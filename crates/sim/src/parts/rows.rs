@@ -135,6 +135,7 @@ fn in_order<R>(parts: &[&[R]], owners: &[u8], key: impl Fn(&R) -> (u64, u64), mu
 impl World<'_> {
     /// Samples the queues and flows of this part, and arms the next sample.
     pub(super) fn sample_share(&mut self) {
+        self.end_trains();
         let Some(mut share) = self.share.take() else { return };
         let now = self.now;
         let own = |&(_, &owner): &(usize, &u8)| owner == share.own;

@@ -1,0 +1,72 @@
+//! The packets on the wire of a line whose arrival at the far end is an event.
+
+use super::{FIT_EVERY, Line, OnWire};
+use crate::parcels::Parcel;
+use narrows_units::Instant;
+use prefetch_index::prefetch_index;
+
+impl Line {
+    /// Frees capacity that the ring has not needed lately: a ring cycles through all of its memory, however few packets
+    /// it holds.
+    #[cold]
+    fn fit(&mut self) {
+        if 2 * self.most_on_wire <= self.wire.capacity() {
+            self.wire.shrink_to(self.most_on_wire);
+        }
+        self.most_on_wire = self.wire.len();
+        self.fit_in = FIT_EVERY;
+    }
+
+    /// Gives the ring more room: a quarter more, because thousands of lines seldom use double.
+    #[cold]
+    #[inline(never)]
+    fn lengthen(&mut self) {
+        self.wire.reserve_exact((self.wire.len() / 4).max(4));
+    }
+
+    /// Stores a packet whose arrival at the far end is an event; returns whether it arrives next.
+    #[inline(always)]
+    pub(crate) fn put_on_wire(&mut self, parcel: Parcel, arrival: Instant) -> bool {
+        let last = OnWire { arrival, parcel };
+        if self.head.arrival == Instant::NEVER {
+            self.head = last;
+            return true;
+        }
+        if self.wire.len() == self.wire.capacity() {
+            self.lengthen();
+        }
+        self.wire.push_back(last);
+        if self.wire.len() > self.most_on_wire {
+            self.most_on_wire = self.wire.len();
+        }
+        self.fit_in -= 1;
+        if self.fit_in == 0 {
+            self.fit();
+        }
+        false
+    }
+
+    /// The packet that arrives at the far end next.
+    #[inline]
+    pub(crate) fn coming(&self) -> Option<Parcel> {
+        (self.head.arrival < Instant::NEVER).then_some(self.head.parcel)
+    }
+
+    /// Prefetches the packet after the next one on the wire: it was put there long ago.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        if let Some(after) = self.wire.front() {
+            prefetch_index(core::slice::from_ref(after), 0);
+        }
+    }
+
+    /// Removes the packet that arrives at the far end now; also returns when the next one arrives. The line has a
+    /// packet: otherwise its slot is idle.
+    #[inline]
+    pub(crate) fn take_off_wire(&mut self) -> (Parcel, Instant) {
+        debug_assert!(self.head.arrival < Instant::NEVER);
+        let parcel = self.head.parcel;
+        self.head = self.wire.pop_front().unwrap_or(OnWire::NONE);
+        (parcel, self.head.arrival)
+    }
+}
