@@ -43,6 +43,10 @@ pub struct Model {
     pub marking: bool,
     /// Whether segments released by an ACK count as sent when the algorithm handles the ACK, as in no connection.
     pub sends_before_ack: bool,
+    /// Whether an ACK is a plain one where the algorithm takes such.
+    pub plain: bool,
+    /// ACKs that the algorithm took as plain ones.
+    pub taken: u64,
     /// Window before the last congestion event, which an undo restores.
     before: Window,
 }
@@ -92,6 +96,8 @@ impl Model {
             sampling: true,
             marking: false,
             sends_before_ack: false,
+            plain: false,
+            taken: 0,
             before: win,
         };
         model.cc.on_start(&model.path, &mut model.win);
@@ -181,7 +187,11 @@ impl Model {
         if self.cc.needs().acks {
             self.cc.observe(&ack, &self.path);
         }
-        self.cc.on_ack(&ack, &self.path, &mut self.win);
+        if self.plain && self.cc.on_plain_ack(&self.path.plain(acked), &mut self.win) {
+            self.taken += 1;
+        } else {
+            self.cc.on_ack(&ack, &self.path, &mut self.win);
+        }
         self.clamp();
         self.send();
     }
