@@ -7,7 +7,7 @@ use crate::factory::Factory;
 use crate::flow::FlowState;
 use crate::lines::{fold, links, small_queues};
 use crate::losses::Losses;
-use crate::parcels::Parcels;
+use crate::parcels::{Ends, Parcels};
 use crate::radio::{Radio, radio};
 use crate::routes::Routes;
 use crate::run::{Options, RunError};
@@ -79,7 +79,7 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
         small_queues: small_queues(scenario, options.disciplines)?,
         links,
         routes,
-        parcels: Parcels::default(),
+        parcels: Parcels::new(Ends::of(scenario)),
         ends: scenario.flows.iter().map(|f| [f.from as u32, f.to as u32]).collect(),
         losses: Losses::new(),
         radio,

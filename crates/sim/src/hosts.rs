@@ -21,12 +21,12 @@ impl World<'_> {
         let flow = parcel.flow();
         let end = if parcel.along() { End::Server } else { End::Client };
         let state = &mut self.flows[flow];
-        let packet = self.parcels.packet(parcel);
         let sender = state.sender();
         if end != sender {
-            state.meter.arrived(parcel.size(), packet.payload_len, now);
+            state.meter.arrived(parcel.size(), self.parcels.payload_len(parcel), now);
         }
         let Some(connection) = self.connections.get_mut(flow, end) else {
+            let packet = self.parcels.packet(parcel);
             state.meter.udp_mut().received_bytes += u64::from(packet.payload_len);
             if let (Some(meter), Transport::Udp(UdpRepr { rtp: Some(rtp), .. })) =
                 (&mut state.datagrams, &packet.transport)
@@ -36,7 +36,12 @@ impl World<'_> {
             self.parcels.release(parcel);
             return self.observe_flow(flow, probe);
         };
-        connection.handle_segment(packet, now);
+        let packet = if parcel.is_whole() {
+            self.parcels.packet(parcel)
+        } else {
+            connection.expand(self.parcels.segment(parcel))
+        };
+        connection.handle_segment(&packet, now);
         self.parcels.release(parcel);
         if end == sender {
             if let Some(rtt) = connection.take_rtt_sample() {
@@ -295,9 +300,8 @@ impl World<'_> {
         counts.sent_packets += 1;
         counts.sent_bytes += payload.as_u64();
         let way = self.routes.start(flow, true);
-        if let Some(parcel) = self.parcels.keep(&packet, flow, true, way) {
-            self.send(parcel, probe);
-        }
+        let parcel = self.parcels.keep(&packet, flow, true, way);
+        self.send(parcel, probe);
         self.observe_flow(flow, probe);
     }
 }

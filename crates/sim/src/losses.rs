@@ -91,7 +91,7 @@ mod tests {
             payload_len,
         };
         let mut parcels = Parcels::default();
-        let mut label = |packet: &Packet, along| parcels.keep(packet, 0, along, Way::new(0)).unwrap();
+        let mut label = |packet: &Packet, along| parcels.keep(packet, 0, along, Way::new(0));
         let data = label(&packet(src_port, dst_port, 100), true);
         let others = [label(&packet(src_port, dst_port, 0), true), label(&packet(dst_port, src_port, 100), false)];
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);

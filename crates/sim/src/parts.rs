@@ -224,8 +224,8 @@ impl World<'_> {
     /// Puts packets that come from other parts on their wires.
     fn accept(&mut self, letters: &mut Vec<Crossing>) {
         for Crossing { edge, arrival, parcel, packet } in letters.drain(..) {
-            if let Some(parcel) = self.parcels.keep(&packet, parcel.flow(), parcel.along(), parcel.way())
-                && let Link::Line(line) = &mut self.links[edge]
+            let parcel = self.parcels.keep(&packet, parcel.flow(), parcel.along(), parcel.way());
+            if let Link::Line(line) = &mut self.links[edge]
                 && line.put_on_wire(parcel, arrival)
             {
                 self.agenda.arm(Slots::link(edge), arrival);

@@ -24,7 +24,7 @@ impl World<'_> {
     pub(crate) fn deliver_plain<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) -> bool {
         debug_assert!(self.has_plain_hosts());
         let flow = parcel.flow();
-        if self.flows[flow].server_sends() {
+        if parcel.is_whole() || self.flows[flow].server_sends() {
             return false;
         }
         if parcel.along() {
@@ -39,7 +39,7 @@ impl World<'_> {
     fn receive_plain<P: Probe>(&mut self, parcel: Parcel, flow: usize, probe: &mut P) -> bool {
         let now = self.now;
         let Some(receiver) = self.connections.get_mut(flow, End::Server) else { return false };
-        let packet = self.parcels.packet_mut(parcel);
+        let packet = self.parcels.segment_mut(parcel);
         if !receiver.take_plain_data(packet, now) {
             return false;
         }
@@ -66,7 +66,7 @@ impl World<'_> {
     fn acknowledge_plain<P: Probe>(&mut self, parcel: Parcel, flow: usize, probe: &mut P) -> bool {
         let now = self.now;
         let Some(sender) = self.connections.get_mut(flow, End::Client) else { return false };
-        let packet = self.parcels.packet_mut(parcel);
+        let packet = self.parcels.segment_mut(parcel);
         let Some(rtt) = sender.take_plain_ack(packet, now) else { return false };
         let state = &mut self.flows[flow];
         state.meter.round_trip(rtt);

@@ -199,7 +199,7 @@ mod tests {
                 for (world, by_train) in [(&mut trains, true), (&mut hops, false)] {
                     world.now = now;
                     let way = world.routes.start(0, true);
-                    let parcel = world.parcels.keep(&packet, 0, true, way).unwrap();
+                    let parcel = world.parcels.keep(&packet, 0, true, way);
                     let edge = world.routes.hop(way).edge().unwrap();
                     if !by_train {
                         world.send_hop_by_hop(parcel, now);

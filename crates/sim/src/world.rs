@@ -240,7 +240,7 @@ impl World<'_> {
     pub(crate) fn keep_at(&mut self, node: usize, packet: &Packet) -> Option<Parcel> {
         let (flow, along) = flow_of(packet);
         let way = self.routes.way_from(flow, along, node, &self.topology)?;
-        self.parcels.keep(packet, flow, along, way)
+        Some(self.parcels.keep(packet, flow, along, way))
     }
 
     /// Handles a packet that a node gets from a link or a channel: a host hands it to its flow, a router forwards it.

@@ -127,7 +127,13 @@ impl TimestampState {
     /// The option for a segment that leaves now.
     #[inline]
     pub(crate) fn option(&self, now: Instant) -> Option<Timestamps> {
-        self.on.then(|| Timestamps { val: self.tick(now), ecr: self.recent })
+        self.on.then(|| self.stamps(now))
+    }
+
+    /// What the option of a segment that leaves now says, with timestamps in use.
+    #[inline]
+    pub(crate) fn stamps(&self, now: Instant) -> Timestamps {
+        Timestamps { val: self.tick(now), ecr: self.recent }
     }
 
     #[inline]

@@ -103,6 +103,26 @@ impl Ip {
         }
     }
 
+    /// The header with source and destination exchanged.
+    #[inline]
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        match self {
+            Self::V4(h) => Self::V4(Ipv4Repr { src: h.dst, dst: h.src, ..h }),
+            Self::V6(h) => Self::V6(Ipv6Repr { src: h.dst, dst: h.src, ..h }),
+        }
+    }
+
+    /// Whether it has nothing but addresses, DSCP and ECN besides what [`between`](Self::between) sets.
+    #[inline]
+    #[must_use]
+    pub fn is_ordinary(&self) -> bool {
+        match self {
+            Self::V4(h) => h.dont_fragment && !h.reserved_flag && h.ident == 0 && h.ttl == 64 && h.options.is_empty(),
+            Self::V6(h) => h.flow_label == 0 && h.hop_limit == 64 && h.hop_by_hop.is_none(),
+        }
+    }
+
     /// ECN field.
     #[inline]
     #[must_use]

@@ -10,6 +10,7 @@
 mod accecn;
 mod bytes;
 mod checksum;
+mod compact;
 mod crc32;
 mod dot11;
 mod error;
@@ -32,6 +33,7 @@ mod udp;
 
 pub use accecn::{AccEcn, AccEcnOrder};
 pub use checksum::{message_checksum, transport_checksum};
+pub use compact::Compact;
 pub use dot11::{BlockAckRepr, DataRepr, Direction, Dot11Repr};
 pub use error::{ParseError, Protocol};
 pub use fast_open::FastOpenCookie;

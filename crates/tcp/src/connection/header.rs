@@ -5,7 +5,7 @@ use crate::assist::{Outgoing, SegmentKind};
 use crate::recovery::{Next, Room};
 use crate::stats::State;
 use narrows_units::{Bytes, Instant, Packets, SeqNum};
-use narrows_wire::{Packet, TcpFlags, TcpOptions, TcpRepr, Transport};
+use narrows_wire::{Compact, Packet, TcpFlags, TcpOptions, TcpRepr, Transport};
 
 /// SACK blocks that fit without timestamps, and beside them (RFC 2018, section 3).
 const BLOCKS: [usize; 2] = [4, 3];
@@ -67,7 +67,7 @@ impl Connection {
     }
 
     /// A packet of this connection with a blank TCP header.
-    pub(super) fn blank(&self) -> Packet {
+    pub(crate) fn blank(&self) -> Packet {
         self.packet(TcpRepr::default())
     }
 
@@ -76,6 +76,13 @@ impl Connection {
     pub(super) fn packet(&self, tcp: TcpRepr) -> Packet {
         let tcp = TcpRepr { src_port: self.src_port, dst_port: self.dst_port, ..tcp };
         Packet { ip: self.ip, transport: Transport::Tcp(tcp), payload_len: 0 }
+    }
+
+    /// A segment that this end receives, with the addresses and ports of the connection.
+    #[inline]
+    #[must_use]
+    pub fn expand(&self, segment: &Compact) -> Packet {
+        segment.behind(self.ip.reversed(), (self.dst_port, self.src_port))
     }
 
     /// Lets the scheme write its bits.

@@ -26,25 +26,25 @@ use crate::stats::State;
 use narrows_cc::{Ack, Phase, PlainAck};
 use narrows_settings::Pacing;
 use narrows_units::{Bytes, Duration, Instant};
-use narrows_wire::{Ecn, Packet, TcpFlags, TcpOptions, TcpRepr, Timestamps};
+use narrows_wire::{Compact, Ecn, TcpFlags, TcpRepr, Timestamps};
 
 impl Connection {
     /// Takes a segment with data if it is the next in order, and all is well. The caller then asks for the ACK by
     /// [`write_plain_ack`](Self::write_plain_ack).
     #[inline(always)]
-    pub fn take_plain_data(&mut self, segment: &Packet, now: Instant) -> bool {
-        let Some((tcp, ts)) = self.plain_header(segment) else { return false };
+    pub fn take_plain_data(&mut self, segment: &Compact, now: Instant) -> bool {
+        let Some(ts) = self.plain_header(segment) else { return false };
         let len = u64::from(segment.payload_len);
         let plain = len > 0
-            && self.tx.is_una(tcp.ack)
+            && self.tx.is_una(segment.ack)
             && self.tx.board.is_empty()
             && !self.tx.has_unsent()
             && self.rx.expects(len)
-            && segment.ip.ecn() != Ecn::Ce;
+            && segment.ecn() != Ecn::Ce;
         if !plain {
             return false;
         }
-        self.note_plain(tcp, ts, self.tx.una, now);
+        self.note_plain(segment, ts, self.tx.una, now);
         self.stats.data_segments_received.increment();
         self.rx.on_expected(len, now);
         self.note_no_data();
@@ -54,7 +54,7 @@ impl Connection {
     /// Writes the ACK that [`take_plain_data`](Self::take_plain_data) made due into `out`, and returns the length of
     /// its IP packet; `None` if none is due yet.
     #[inline(always)]
-    pub fn write_plain_ack(&mut self, now: Instant, out: &mut Packet) -> Option<Bytes> {
+    pub fn write_plain_ack(&mut self, now: Instant, out: &mut Compact) -> Option<Bytes> {
         debug_assert!(self.is_calm(), "only after plain data");
         if !self.rx.ack_due() {
             return None;
@@ -66,13 +66,13 @@ impl Connection {
     /// Takes an ACK without data if it advances SND.UNA, and all is well; returns its round-trip time. The caller then
     /// asks for data by [`write_plain_data`](Self::write_plain_data).
     #[inline(always)]
-    pub fn take_plain_ack(&mut self, segment: &Packet, now: Instant) -> Option<Duration> {
-        let (tcp, ts) = self.plain_header(segment)?;
-        let ack = self.tx.offset(tcp.ack);
+    pub fn take_plain_ack(&mut self, segment: &Compact, now: Instant) -> Option<Duration> {
+        let ts = self.plain_header(segment)?;
+        let ack = self.tx.offset(segment.ack);
         let plain = segment.payload_len == 0
             && ack > self.tx.una as i64
             && ack <= self.tx.nxt as i64
-            && tcp.options.sack.is_unused()
+            && segment.sack().is_unused()
             && !self.rx.ack_due();
         if !plain {
             return None;
@@ -80,7 +80,7 @@ impl Connection {
         let ack = ack as u64;
         // Before anything changes: the ACK covers whole segments that were sent once.
         let (sent_at, octets) = self.tx.board.sole_head(ack)?;
-        self.note_plain(tcp, ts, ack, now);
+        self.note_plain(segment, ts, ack, now);
         self.tx.repeated_acks = 0;
         self.tx.una = ack;
         self.episode.on_advance();
@@ -135,7 +135,7 @@ impl Connection {
     /// Writes the next full segment of new data into `out`, and returns the length of its IP packet; `None` if the
     /// windows or the application have no room for one, or not all is well.
     #[inline(always)]
-    pub fn write_plain_data(&mut self, now: Instant, out: &mut Packet) -> Option<Bytes> {
+    pub fn write_plain_data(&mut self, now: Instant, out: &mut Compact) -> Option<Bytes> {
         if !self.sends_plainly() || self.has_full_cwnd() {
             return None;
         }
@@ -202,7 +202,7 @@ impl Connection {
 
     /// The header of a segment whose flags, sequence number and timestamps are as expected, if all is well.
     #[inline(always)]
-    fn plain_header<'a>(&mut self, segment: &'a Packet) -> Option<(&'a TcpRepr, Timestamps)> {
+    fn plain_header(&mut self, segment: &Compact) -> Option<Timestamps> {
         if !self.tx.calm {
             // Losses, and data behind a gap, are what most often lasts.
             if !self.tx.board.is_clean() || self.rx.has_gap() || !self.is_calm() {
@@ -211,16 +211,14 @@ impl Connection {
             self.tx.calm = true;
         }
         debug_assert!(self.is_calm());
-        let tcp = segment.tcp()?;
-        let ts = tcp.options.timestamps?;
-        let plain =
-            tcp.flags.without(TcpFlags::PSH) == TcpFlags::ACK && tcp.seq == self.rx.ack() && self.ts.is_newer(ts.val);
-        plain.then_some((tcp, ts))
+        let ts = segment.sole_timestamps()?;
+        let expected = segment.flags.without(TcpFlags::PSH) == TcpFlags::ACK && segment.seq == self.rx.ack();
+        (expected && self.ts.is_newer(ts.val)).then_some(ts)
     }
 
     /// Counts a segment, and takes its timestamp and its window.
     #[inline(always)]
-    fn note_plain(&mut self, tcp: &TcpRepr, ts: Timestamps, ack: u64, now: Instant) {
+    fn note_plain(&mut self, segment: &Compact, ts: Timestamps, ack: u64, now: Instant) {
         #[cfg(test)]
         {
             self.predicted += 1;
@@ -229,7 +227,7 @@ impl Connection {
         if self.rx.nxt() <= self.rx.last_ack() {
             self.ts.take(ts.val, now);
         }
-        let window = u64::from(tcp.window) << self.send_shift;
+        let window = u64::from(segment.window) << self.send_shift;
         if self.timers.persist == Instant::NEVER && self.timers.probes == 0 {
             // There is nothing for `stop_persist` to stop: no probe is due while all is well.
             self.tx.move_window(self.rx.nxt() as i64, ack, window);
@@ -240,15 +238,15 @@ impl Connection {
 
     /// Writes a segment, and returns the length of its IP packet.
     #[inline(always)]
-    fn write_plain(&mut self, offset: u64, flags: TcpFlags, payload: u32, now: Instant, out: &mut Packet) -> Bytes {
+    fn write_plain(&mut self, offset: u64, flags: TcpFlags, payload: u32, now: Instant, out: &mut Compact) -> Bytes {
         let seq = self.tx.seq(offset);
         let ack = self.rx.ack();
         let window = self.rx.on_plain_ack_sent();
-        let options = TcpOptions { timestamps: self.ts.option(now), ..TcpOptions::default() };
-        *out = self.packet(TcpRepr { seq, ack, flags, window, options, ..TcpRepr::default() });
-        out.payload_len = payload;
+        let stamps = self.ts.stamps(now);
+        *out = Compact::stamped(stamps, &self.ip);
+        (out.seq, out.ack, out.flags, out.window, out.payload_len) = (seq, ack, flags, window, payload);
         let len = Bytes::new((self.ip.header_len() + TcpRepr::LEN_WITH_TIMESTAMPS) as u64 + u64::from(payload));
-        debug_assert_eq!(len, out.len());
+        debug_assert_eq!(len, out.len(self.ip.header_len()));
         len
     }
 

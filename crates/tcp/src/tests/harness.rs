@@ -4,7 +4,7 @@ use crate::{Config, Connection};
 use core::net::SocketAddr;
 use narrows_cc::{Ack, Advice, Congestion, CongestionControl, Needs, Path, Sent, Window};
 use narrows_units::{Bytes, Duration, Instant, SeqNum};
-use narrows_wire::{Ip, Packet, TcpFlags, TcpOptions, TcpRepr, Transport};
+use narrows_wire::{Compact, Packet, TcpFlags, TcpOptions, TcpRepr, Transport};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -23,7 +23,10 @@ pub(super) fn at(n: u64) -> Instant {
 /// Hands a segment to an end, by the plain path where that takes it.
 fn take(end: &mut Connection, packet: &Packet, now: Instant) {
     let data = packet.payload_len > 0;
-    let plain = if data { end.take_plain_data(packet, now) } else { end.take_plain_ack(packet, now).is_some() };
+    let plain = Compact::of(packet).is_some_and(|segment| {
+        assert_eq!(end.expand(&segment), *packet);
+        if data { end.take_plain_data(&segment, now) } else { end.take_plain_ack(&segment, now).is_some() }
+    });
     if plain {
         end.answers = data;
     } else {
@@ -34,12 +37,11 @@ fn take(end: &mut Connection, packet: &Packet, now: Instant) {
 /// The next segment of an end, by the plain path where that sends it.
 fn transmit(end: &mut Connection, now: Instant) -> Option<Packet> {
     let answers = core::mem::take(&mut end.answers);
-    let [from, to] = addresses();
-    let transport = Transport::Tcp(TcpRepr::default());
-    let mut packet = Packet { ip: Ip::between(from.ip(), to.ip()), transport, payload_len: 0 };
-    let plain = if answers { end.write_plain_ack(now, &mut packet) } else { end.write_plain_data(now, &mut packet) };
+    let mut segment = Compact::EMPTY;
+    let plain = if answers { end.write_plain_ack(now, &mut segment) } else { end.write_plain_data(now, &mut segment) };
     if plain.is_some() {
-        return Some(packet);
+        let Packet { ip, transport: Transport::Tcp(tcp), .. } = end.blank() else { return None };
+        return Some(segment.packet((ip.src(), ip.dst()), (tcp.src_port, tcp.dst_port)));
     }
     if !answers && end.rests_plainly(now) { None } else { end.poll_transmit(now) }
 }
