@@ -95,8 +95,9 @@ impl Drop for Leave<'_> {
     }
 }
 
-/// Turns of a waiting thread before it offers its core to others.
-const TURNS: u32 = 2_000;
+/// Turns of a waiting thread before it offers its core to others: few, because on a busy machine the part that it waits
+/// for may have no other core.
+const TURNS: u32 = 100;
 
 impl Exchange {
     fn new(parts: usize) -> Self {
