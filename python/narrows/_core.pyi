@@ -349,7 +349,7 @@ def run(
     spill: tuple[str, Budget] | None = None,
     until_decided: bool = False,
     looks: tuple[float, float] | None = None,
-    threads: int | None = 1,
+    threads: int | None = ...,
 ) -> Result:
     """Run a scenario without holding the interpreter's lock.
 
