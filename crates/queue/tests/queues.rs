@@ -494,7 +494,7 @@ proptest! {
                     prop_assert!(!marked || (p.ip.ecn().is_capable() && packet.ip.ecn() == Ecn::Ce));
                 }
                 None if matches!(op, Op::Dequeue) => {
-                    let holds = ["tbf", "fq"].contains(&row.about.name);
+                    let holds = ["tbf", "fq", "cake"].contains(&row.about.name);
                     let held = holds && queue.next_timer().is_some_and(|at| at < Instant::NEVER);
                     prop_assert!(held || waiting.values().all(VecDeque::is_empty), "{}", row.about.name);
                 }
