@@ -14,7 +14,7 @@ type Work = Box<dyn FnOnce() + Send>;
 thread_local! {
     /// The helper of this thread, idle since its last work ended. It ends with this thread. Starting one takes longer
     /// than to parse a small scenario.
-    static HELPER: Cell<Option<Sender<Work>>> = const { Cell::new(None) };
+    static HELPER: Cell<Option<(u32, Sender<Work>)>> = const { Cell::new(None) };
 }
 
 /// Runs work on a helper of the calling thread, and handles signals meanwhile. After Ctrl-C the work is left to end
@@ -25,9 +25,14 @@ pub(crate) fn aside<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T 
         // Nobody waits any more after Ctrl-C.
         let _ = tell.send(work());
     });
-    let helper = HELPER.take();
-    let helper = match helper {
-        Some(helper) => match helper.send(work) {
+    let process = std::process::id();
+    let helper = match HELPER.take() {
+        // A process that was forked has the thread's channel and not the thread.
+        Some((of, helper)) if of != process => {
+            core::mem::forget(helper);
+            started(work)?
+        }
+        Some((_, helper)) => match helper.send(work) {
             Ok(()) => helper,
             // The helper panicked in its last work.
             Err(back) => started(back.0)?,
@@ -38,7 +43,7 @@ pub(crate) fn aside<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T 
         let told = &mut told;
         match py.detach(move || told.recv_timeout(POLL)) {
             Ok(made) => {
-                HELPER.set(Some(helper));
+                HELPER.set(Some((process, helper)));
                 return Ok(made);
             }
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
