@@ -1,4 +1,4 @@
-"""Metrics of many flows or queues at once, as columns, by the formulas of `narrows.metrics.totals`.
+"""Metrics of many flows or queues as columns, by the formulas of `narrows.metrics.totals`.
 
 The values are those that Python's integers give, to the last bit: both divisions are correctly rounded, and a column
 holds integers below 2^53 exactly. Totals beyond that are computed row by row with Python's integers.

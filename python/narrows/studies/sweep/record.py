@@ -47,7 +47,7 @@ class Record:
     extra : dict
         Metrics of the run as a whole: those of a measure. Jain's index follows from the totals.
     totals : tuple of Totals
-        Flows and queues, whose metrics are computed for many records at once.
+        Flows and queues, whose metrics are computed for many records together.
     rows : tuple
         A row for each router, station and channel: its columns and their values.
     """

@@ -1,4 +1,4 @@
-"""The totals of a run's flows and queues in a record, and the metrics of many records at once."""
+"""The totals of a run's flows and queues in a record, and the metrics of many records as columns."""
 
 from __future__ import annotations
 
