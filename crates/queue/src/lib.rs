@@ -31,8 +31,6 @@ mod pie;
 mod policer;
 mod prio;
 mod red;
-mod red_adaptive;
-mod red_linux;
 pub mod registry;
 mod sfq;
 mod tbf;

@@ -13,7 +13,7 @@
 //!   than the weight says.
 //! - All packets are dropped from the upper threshold on. What overflows moves the average and the count alike.
 
-use crate::red::RedConfig;
+use super::RedConfig;
 use crate::{Aqm, DropReason, QueueView, Verdict};
 use narrows_rng::Stream;
 use narrows_units::{Bytes, Instant, Rate};
