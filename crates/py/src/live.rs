@@ -1,7 +1,10 @@
 //! Live runs for Python: conversion only.
 
+use crate::PyResultOf;
 use crate::host::live_error;
-use crate::{PyProgress, PyResult, PyResultOf, PyScenario};
+use crate::result::PyResult;
+use crate::run::{PyProgress, moment};
+use crate::scenario::PyScenario;
 use narrows_live::{Conditions, LatenessFacts, Options, vm};
 use narrows_sim::Outcome;
 use pyo3::prelude::*;
@@ -85,7 +88,7 @@ pub(crate) fn live(
         programs: &programs,
         kernel_qdisc: false,
         until_decided,
-        looks: looks.map(|(begin, end)| (crate::moment(begin), crate::moment(end))),
+        looks: looks.map(|(begin, end)| (moment(begin), moment(end))),
     };
     match py.detach(|| narrows_live::run(&scenario.0, &options)) {
         Ok(made) => {

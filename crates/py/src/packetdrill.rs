@@ -1,7 +1,8 @@
 //! Packetdrill scripts for Python: conversion only.
 
+use crate::PyResultOf;
 use crate::host::live_error;
-use crate::{PyProgress, PyResultOf, run_error};
+use crate::run::{PyProgress, run_error};
 use narrows_fabric::{PcapFailure, PcapFile};
 use narrows_live::LiveError;
 use narrows_live::packetdrill as live;

@@ -1,6 +1,7 @@
 //! The class `Result`: what a run yields, as tables of little-endian words.
 
-use crate::{PyResultOf, Stopped, live, run_error};
+use crate::run::run_error;
+use crate::{PyResultOf, Stopped, live};
 use narrows_samples::{
     Counter, Data, DatagramTotals, Fault, FlowSamples, FlowTotals, ImpairmentTotals, Packed, Plain, PlaybackTotals,
     QueueSamples, QueueTotals, RouterSamples, RouterTotals, Samples, Series, StateSamples, StationTotals,
