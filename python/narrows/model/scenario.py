@@ -13,7 +13,7 @@ from narrows import _core
 from narrows.base import bundled, inputs
 from narrows.base.errors import InputError, Problem, ScenarioError
 from narrows.model import own
-from narrows.model.resolved import parse
+from narrows.model.reading import parse
 from narrows.model.schemes import control_of
 
 if TYPE_CHECKING:
