@@ -16,10 +16,11 @@ import narrows as nw
 from narrows.cli import app
 from narrows.export.columns import meanings
 from narrows.metrics.datagrams import DatagramMetrics
+from narrows.metrics.flows import FlowMetrics
 from narrows.metrics.impairments import ImpairmentMetrics
+from narrows.metrics.queues import QueueMetrics, SubqueueMetrics
 from narrows.metrics.routers import RouterMetrics
 from narrows.metrics.stations import ChannelMetrics, StationMetrics
-from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
 from narrows.metrics.transfers import PlaybackMetrics, TransferMetrics
 from narrows.outcome.metrics import MetricKind
 

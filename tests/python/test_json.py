@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
+from narrows.metrics.flows import FlowMetrics
+from narrows.metrics.queues import QueueMetrics
 from narrows.metrics.routers import RouterMetrics
 from narrows.metrics.stations import ChannelMetrics, StationMetrics
-from narrows.metrics.totals import FlowMetrics, QueueMetrics
 from narrows.outcome import summary
 from narrows.outcome.rows import WORDS
 from narrows.studies.reproduction.result import Cell, Claim, Reproduction

@@ -14,7 +14,8 @@ import narrows as nw
 from narrows import _core
 from narrows.base import bundled
 from narrows.metrics.columns import columns
-from narrows.metrics.totals import flow_metrics, queue_metrics
+from narrows.metrics.flows import flow_metrics
+from narrows.metrics.queues import queue_metrics
 from narrows.model.schemes import control_of
 from narrows.runs import simulated
 from narrows.runs.simulated import Task

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from narrows import metrics
-from narrows.metrics.totals import FlowMetrics, fairness, flow_metrics, queue_metrics
+from narrows.metrics.aggregate import fairness
+from narrows.metrics.flows import FlowMetrics, flow_metrics
+from narrows.metrics.queues import queue_metrics
 
 S = 1_000_000_000
 MS = 1_000_000

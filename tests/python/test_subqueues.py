@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from rich.console import Console
 
 from narrows.cli.tables import print_result
-from narrows.metrics.totals import SubqueueMetrics, subqueue_metrics
+from narrows.metrics.queues import SubqueueMetrics, subqueue_metrics
 from narrows.outcome import Batch
 from narrows.outcome.chunks import Whole
 from narrows.outcome.rewritten import lacking

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from narrows.metrics.impairments import ImpairmentMetrics
-    from narrows.metrics.totals import QueueMetrics, SubqueueMetrics
+    from narrows.metrics.queues import QueueMetrics, SubqueueMetrics
     from narrows.outcome import Kind, Outcome
     from narrows.outcome.rows import AnyRow
 

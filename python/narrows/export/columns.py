@@ -86,7 +86,7 @@ def meanings(kind: type[Any]) -> Mapping[str, str]:
 
     Examples
     --------
-    >>> from narrows.metrics.totals import FlowMetrics
+    >>> from narrows.metrics.flows import FlowMetrics
     >>> meanings(FlowMetrics)["transactions"]
     'Requests answered in full.'
     """

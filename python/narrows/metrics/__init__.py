@@ -1,7 +1,7 @@
 """Metrics: pure functions of what was counted, with formula, unit and source.
 
-This package hands on the functions of `formulas`. `totals` applies them to flows and queues, `stations` to 802.11
-stations and channels, `routers` to router agents.
+This package hands on the functions of `formulas`. `flows` and `queues` apply them to flows and queues, `stations` to
+802.11 stations and channels, `routers` to router agents.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Metrics of many flows or queues as columns, by the formulas of `narrows.metrics.totals`.
+"""Metrics of many flows or queues as columns, by the formulas of `narrows.metrics.flows` and `narrows.metrics.queues`.
 
 The values are those that Python's integers give, to the last bit: both divisions are correctly rounded, and a column
 holds integers below 2^53 exactly. Totals beyond that are computed row by row with Python's integers.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from narrows.metrics.totals import flow_values, queue_values
+from narrows.metrics.flows import flow_values
+from narrows.metrics.queues import queue_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

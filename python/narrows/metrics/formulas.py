@@ -1,9 +1,9 @@
 """Metrics: pure functions of counters, each with its formula, unit and source.
 
 They take plain numbers, from simulated and live runs alike, or columns of them (`narrows.metrics.arithmetic`).
-`narrows.metrics.totals` applies them to flows and queues, and `narrows.metrics.stations` to the stations of 802.11
-channels. Rates are in Mb/s (10^6 bits per second) and count whole IP packets unless stated otherwise. A metric without
-a value (for example, no round-trip time was measured) is ``None``.
+`narrows.metrics.flows`, `narrows.metrics.queues` and `narrows.metrics.stations` apply them to flows, to queues, and to
+the stations of 802.11 channels. Rates are in Mb/s (10^6 bits per second) and count whole IP packets unless stated
+otherwise. A metric without a value (for example, no round-trip time was measured) is ``None``.
 """
 
 from __future__ import annotations

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from narrows.metrics.datagrams import DatagramMetrics
+    from narrows.metrics.flows import FlowMetrics
     from narrows.metrics.impairments import ImpairmentMetrics
+    from narrows.metrics.queues import QueueMetrics, SubqueueMetrics
     from narrows.metrics.routers import RouterMetrics
     from narrows.metrics.stations import ChannelMetrics, StationMetrics
-    from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
     from narrows.metrics.transfers import PlaybackMetrics, TransferMetrics
     from narrows.model.scenario import Scenario
     from narrows.outcome.outcome import Kind

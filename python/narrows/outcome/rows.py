@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from narrows.base.errors import InputError
 from narrows.metrics.datagrams import DatagramMetrics
+from narrows.metrics.flows import FlowMetrics
 from narrows.metrics.impairments import ImpairmentMetrics
+from narrows.metrics.queues import QueueMetrics, SubqueueMetrics
 from narrows.metrics.routers import RouterMetrics
 from narrows.metrics.stations import ChannelMetrics, StationMetrics
-from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
 from narrows.metrics.transfers import PlaybackMetrics, TransferMetrics
 from narrows.stats import mean_ci
 

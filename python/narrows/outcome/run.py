@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from narrows.metrics.aggregate import fairness
 from narrows.metrics.stations import ChannelMetrics, StationMetrics, channel_metrics
-from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics, fairness
 from narrows.outcome.conditions import doubts
 from narrows.outcome.outcome import Outcome
 from narrows.outcome.transfers import Transfers
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from narrows.metrics.datagrams import DatagramMetrics
+    from narrows.metrics.flows import FlowMetrics
     from narrows.metrics.impairments import ImpairmentMetrics
+    from narrows.metrics.queues import QueueMetrics, SubqueueMetrics
     from narrows.metrics.routers import RouterMetrics
     from narrows.metrics.transfers import PlaybackMetrics, TransferMetrics
     from narrows.model.scenario import Scenario
@@ -106,7 +108,7 @@ class Run(Outcome):
 
     @property
     def jain(self) -> float | None:
-        """Jain's index over the throughput of the TCP flows; see `narrows.metrics.totals.fairness`."""
+        """Jain's index over the throughput of the TCP flows; see `narrows.metrics.aggregate.fairness`."""
         return fairness(self.flows)
 
     def __repr__(self) -> str:

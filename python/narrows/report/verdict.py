@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from narrows.metrics import rate_over_time
-from narrows.metrics.totals import aggregate_mbps
+from narrows.metrics.aggregate import aggregate_mbps
 from narrows.report import style
 from narrows.stats import fair_convergence_time
 from narrows.stats.convergence import BIN_S, DELTA, HOLD_S
@@ -17,7 +17,8 @@ from narrows.stats.convergence import BIN_S, DELTA, HOLD_S
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from narrows.metrics.totals import FlowMetrics, QueueMetrics
+    from narrows.metrics.flows import FlowMetrics
+    from narrows.metrics.queues import QueueMetrics
     from narrows.outcome import Batch, Run
 
 FEW: Final = 4

@@ -32,8 +32,8 @@ from narrows.stats import mean_ci
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from narrows.metrics.queues import SubqueueMetrics
     from narrows.metrics.stations import ChannelMetrics
-    from narrows.metrics.totals import SubqueueMetrics
     from narrows.metrics.transfers import TransferMetrics
     from narrows.outcome import Batch, Run
 

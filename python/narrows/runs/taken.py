@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from narrows import _core
 from narrows.metrics.datagrams import datagram_metrics
+from narrows.metrics.flows import flow_metrics
 from narrows.metrics.impairments import impairment_metrics
+from narrows.metrics.queues import queue_metrics, subqueue_metrics
 from narrows.metrics.routers import router_metrics
 from narrows.metrics.stations import all_stations
-from narrows.metrics.totals import flow_metrics, queue_metrics, subqueue_metrics
 from narrows.metrics.transfers import playback_metrics
 from narrows.outcome import Run
 from narrows.outcome.samples import Samples
@@ -18,9 +19,9 @@ from narrows.outcome.transfers import Transfers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from narrows.metrics.flows import FlowMetrics
     from narrows.metrics.routers import RouterMetrics
     from narrows.metrics.stations import StationMetrics
-    from narrows.metrics.totals import FlowMetrics
     from narrows.metrics.transfers import PlaybackMetrics
     from narrows.model.scenario import Scenario
     from narrows.outcome.conditions import Conditions

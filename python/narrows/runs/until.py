@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Final
 from narrows.base.errors import InputError, Interrupted
 from narrows.execution.loop import AHEAD, drive
 from narrows.execution.threads import Threads
+from narrows.metrics.aggregate import aggregate_mbps
+from narrows.metrics.flows import FlowMetrics
+from narrows.metrics.queues import QueueMetrics
 from narrows.metrics.routers import RouterMetrics
 from narrows.metrics.stations import ChannelMetrics, StationMetrics
-from narrows.metrics.totals import FlowMetrics, QueueMetrics, aggregate_mbps
 from narrows.model.scenario import Override, Scenario
 from narrows.outcome import Batch
 from narrows.outcome.rows import WORDS
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from narrows.execution.job import Done
-    from narrows.metrics.totals import Counter
+    from narrows.metrics.aggregate import Counter
     from narrows.outcome import Run
     from narrows.runs.kept import Kept
 
@@ -79,7 +81,7 @@ def metric_of(name: str) -> Metric:
     Parameters
     ----------
     name : str
-        ``throughput_mbps`` or ``goodput_mbps`` (of all flows together, see `narrows.metrics.totals.aggregate_mbps`),
+        ``throughput_mbps`` or ``goodput_mbps`` (of all flows together, see `narrows.metrics.aggregate.aggregate_mbps`),
         ``jain``, or ``KIND.NAME.METRIC``, such as ``flow.first.rtt_mean_ms`` or ``queue.r1->r2.utilisation``.
 
     Returns

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from narrows.metrics.totals import FlowMetrics
+    from narrows.metrics.flows import FlowMetrics
 
 BAND: Final = 0.25
 """How far a converged flow may be from its fair share, as a fraction of the share (Dong et al. 2015)."""

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 from narrows import ownership
 from narrows.base.errors import InputError
 from narrows.metrics.datagrams import DatagramMetrics
+from narrows.metrics.flows import FlowMetrics
 from narrows.metrics.impairments import ImpairmentMetrics
+from narrows.metrics.queues import QueueMetrics, SubqueueMetrics
 from narrows.metrics.routers import RouterMetrics
 from narrows.metrics.stations import StationMetrics
-from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
 from narrows.metrics.transfers import PlaybackMetrics, TransferMetrics
 from narrows.model.scenario import Scenario
 from narrows.outcome import Batch, Run

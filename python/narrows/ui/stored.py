@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from narrows.metrics.totals import FlowMetrics, QueueMetrics, SubqueueMetrics
+    from narrows.metrics.flows import FlowMetrics
+    from narrows.metrics.queues import QueueMetrics, SubqueueMetrics
     from narrows.outcome import Run
     from narrows.outcome.tidy import Kind
     from narrows.ui.frames import Column

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Final
 
 from narrows.metrics import NO_CWND, mean_over_time
-from narrows.metrics.totals import aggregate_mbps
+from narrows.metrics.aggregate import aggregate_mbps
 from narrows.outcome.rows import WORDS
 from narrows.studies.comparison.measures import CWND, GOODPUT, JAIN, THROUGHPUT
 

@@ -7,9 +7,10 @@ import operator
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
+from narrows.metrics.flows import FlowMetrics
+from narrows.metrics.queues import QueueMetrics
 from narrows.metrics.routers import RouterMetrics
 from narrows.metrics.stations import ChannelMetrics, StationMetrics
-from narrows.metrics.totals import FlowMetrics, QueueMetrics
 from narrows.outcome.rows import WORDS
 
 if TYPE_CHECKING:

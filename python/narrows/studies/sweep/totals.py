@@ -82,7 +82,7 @@ def metrics(parts: Sequence[Totals]) -> dict[str, NDArray[np.float64]]:
 
 
 def jain(parts: Sequence[Totals], throughput_mbps: NDArray[np.float64]) -> list[float | None]:
-    """Compute the fairness among the flows of each run, see `narrows.metrics.totals.fairness`.
+    """Compute the fairness among the flows of each run, see `narrows.metrics.aggregate.fairness`.
 
     Parameters
     ----------
