@@ -89,17 +89,16 @@ impl Compact {
             mss: mss.unwrap_or(0),
             window_scale: window_scale.unwrap_or(0),
             has,
-            traffic_class: packet.ip.dscp() << 2 | packet.ip.ecn() as u8,
+            traffic_class: packet.ip.traffic_class(),
             sack,
         };
         true
     }
 
-    /// A segment whose only option is timestamps. `ip`: the network header from which it takes DSCP and ECN.
+    /// A segment whose only option is timestamps. `traffic_class`: [`Ip::traffic_class`] of its network header.
     #[inline]
     #[must_use]
-    pub fn stamped(stamps: Timestamps, ip: &Ip) -> Self {
-        let traffic_class = ip.dscp() << 2 | ip.ecn() as u8;
+    pub fn stamped(stamps: Timestamps, traffic_class: u8) -> Self {
         Self { stamps: [stamps.val, stamps.ecr], has: has::TIMESTAMPS, traffic_class, ..Self::EMPTY }
     }
 

@@ -161,6 +161,16 @@ impl Ip {
         }
     }
 
+    /// The octet of DSCP, in the upper six bits, and ECN (RFC 2474, section 3; RFC 3168, section 5).
+    #[inline]
+    #[must_use]
+    pub fn traffic_class(&self) -> u8 {
+        match self {
+            Self::V4(h) => h.dscp << 2 | h.ecn as u8,
+            Self::V6(h) => h.dscp << 2 | h.ecn as u8,
+        }
+    }
+
     /// Length of the emitted header in bytes: 20 to 60 for IPv4, 40 or 48 for IPv6.
     #[inline]
     #[must_use]

@@ -77,6 +77,7 @@ use crate::sender::Sender;
 use crate::socket::Socket;
 use crate::stats::{Counters, State};
 use core::net::SocketAddr;
+use header::Frame;
 pub use linux_info::LinuxInfo;
 pub use measured::Measured;
 use narrows_cc::CongestionControl;
@@ -139,6 +140,8 @@ pub struct Connection {
     send_shift: u8,
     sack: bool,
     agreement: Agreement,
+    /// What the network header of a plain segment says.
+    frame: Frame,
     src_port: u16,
     dst_port: u16,
     /// Network header of every segment.
@@ -212,12 +215,14 @@ impl Connection {
         let mut tx = Sender::new(iss);
         let congestion = Controller::new(&config, cc);
         let stamps = congestion.needs.rates || congestion.needs.losses;
+        let ip = Ip::between(local.ip(), remote.ip());
         if stamps {
             tx.board.keep_stamps();
         }
         Self {
             state: State::Closed,
-            ip: Ip::between(local.ip(), remote.ip()),
+            ip,
+            frame: Frame::of(&ip),
             src_port: local.port(),
             dst_port: remote.port(),
             syn: None,
@@ -352,6 +357,7 @@ impl Connection {
     /// Sets the DSCP of every later segment; only the lower six bits count.
     pub fn set_dscp(&mut self, dscp: u8) {
         self.ip.set_dscp(dscp);
+        self.frame = Frame::of(&self.ip);
     }
 
     /// The scheme's part at this end, if it is in force.
