@@ -78,14 +78,26 @@ impl Histogram {
     /// Counts several values at once, in fewer steps than one after the other.
     pub fn record_all(&mut self, values: &[u32]) {
         let (mut sum, mut min, mut max, mut zeros) = (0, u32::MAX, 0, 0);
+        // Consecutive values most often lie in one bucket, and are counted in it together: `bucket`, the first of its
+        // values, the width less one, and how many came.
+        let (mut bucket, mut first, mut rest, mut times) = (0, 0, 0, 0);
         for &value in values {
             (sum, min, max) = (sum + u64::from(value), min.min(value), max.max(value));
-            if value == 0 {
-                zeros += 1;
+            if times > 0 && value.wrapping_sub(first) <= rest {
+                times += 1;
                 continue;
             }
-            let bucket = bucket_of(value.into());
-            self.count_in(bucket, 1);
+            if times > 0 {
+                self.count_in(bucket, times);
+            }
+            times = u32::from(value > 0);
+            zeros += u64::from(value == 0);
+            bucket = bucket_of(value.into());
+            let shift = value.checked_ilog2().unwrap_or(0).saturating_sub(BITS);
+            (first, rest) = (value >> shift << shift, (1 << shift) - 1);
+        }
+        if times > 0 {
+            self.count_in(bucket, times);
         }
         if !values.is_empty() {
             self.count += values.len() as u64;
