@@ -23,6 +23,9 @@
 //! mainly timers and applications, four slots per flow. These seldom move, and in their own tree they do not lengthen
 //! the paths of links.
 
+#[cfg(test)]
+mod tests;
+
 use core::hint::select_unpredictable;
 use narrows_units::Instant;
 
@@ -115,10 +118,10 @@ fn draw(time: u64, slot: u32) -> u32 {
 /// A winner tree over the armed ones of the slots `first..first + n`.
 #[derive(Debug)]
 struct Tree {
-    /// Pairs of nodes, `2p` and `2p + 1`, which play against each other; the winner is node `p`. The root is node 1,
-    /// and leaves start at node `leaves`, a power of two. It doubles when all leaves are taken and never shrinks: a
-    /// level more costs less than moving leaves.
-    pairs: Vec<[Entry; 2]>,
+    /// Nodes `2p` and `2p + 1` play against each other; the winner is node `p`. The root is node 1, and leaves start at
+    /// node `leaves`, a power of two. It doubles when all leaves are taken and never shrinks: a level more costs less
+    /// than moving leaves.
+    nodes: Vec<Entry>,
     leaves: u32,
     /// The root.
     winner: Entry,
@@ -134,7 +137,7 @@ impl Tree {
     /// A tree of idle slots; those below `fixed` have a fixed order at one instant.
     fn new(first: usize, slots: usize, fixed: usize) -> Self {
         Self {
-            pairs: vec![[Entry::NONE; 2]; 2],
+            nodes: vec![Entry::NONE; 4],
             leaves: 2,
             winner: Entry::NONE,
             leaf: vec![NO_LEAF; slots],
@@ -144,7 +147,7 @@ impl Tree {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn arm(&mut self, slot: Slot, time: u64) {
         let place = &mut self.leaf[(slot.0 - self.first) as usize];
         let mut leaf = *place;
@@ -161,17 +164,43 @@ impl Tree {
         }
         // Every node on the path of the earliest slot names that slot, so all of them change. Any other path ends at
         // the first node that does not change.
-        let whole = self.winner.slot == slot.0;
+        if self.winner.slot == slot.0 { self.replay(leaf, winner) } else { self.replay_changes(leaf, winner) }
+    }
+
+    /// Arms the slot of the next event for `time`, instead of now.
+    #[inline(always)]
+    fn arm_winner(&mut self, time: u64) {
+        let slot = self.winner.slot;
+        let leaf = self.leaf[(slot - self.first) as usize];
+        self.replay(leaf, Entry { time, slot });
+    }
+
+    /// Gives `leaf`, whose path is that of the winner, another entry, and finds the new winner.
+    #[inline(always)]
+    fn replay(&mut self, leaf: u32, mut winner: Entry) {
+        let mut node = (self.leaves + leaf) as usize;
+        loop {
+            self.nodes[node] = winner;
+            // The winner stays in registers, so that no level waits for a write of the level below.
+            winner = self.ties.earlier(winner, self.nodes[node ^ 1]);
+            node /= 2;
+            // There are two leaves at least.
+            if node <= 1 {
+                break;
+            }
+        }
+        self.winner = winner;
+    }
+
+    /// The same for any leaf, up to the first node that does not change.
+    fn replay_changes(&mut self, leaf: u32, mut winner: Entry) {
         let mut node = (self.leaves + leaf) as usize;
         while node > 1 {
-            let pair = &mut self.pairs[node / 2];
-            let own = &mut pair[node & 1];
-            if !whole && *own == winner {
+            if self.nodes[node] == winner {
                 return;
             }
-            *own = winner;
-            // The winner stays in registers, so that no level waits for a write of the level below.
-            winner = self.ties.earlier(winner, pair[node & 1 ^ 1]);
+            self.nodes[node] = winner;
+            winner = self.ties.earlier(winner, self.nodes[node ^ 1]);
             node /= 2;
         }
         self.winner = winner;
@@ -190,13 +219,12 @@ impl Tree {
     fn grow(&mut self) -> u32 {
         let before = self.leaves as usize;
         let leaves = 2 * before;
-        let mut pairs = vec![[Entry::NONE; 2]; leaves];
-        pairs[leaves / 2..][..before / 2].copy_from_slice(&self.pairs[before / 2..]);
+        let mut nodes = vec![Entry::NONE; 2 * leaves];
+        nodes[leaves..][..before].copy_from_slice(&self.nodes[before..]);
         for node in (1..leaves).rev() {
-            let [left, right] = pairs[node];
-            pairs[node / 2][node & 1] = self.ties.earlier(left, right);
+            nodes[node] = self.ties.earlier(nodes[2 * node], nodes[2 * node + 1]);
         }
-        self.pairs = pairs;
+        self.nodes = nodes;
         self.leaves = leaves as u32;
         self.free.extend((before as u32 + 1..leaves as u32).rev());
         before as u32
@@ -208,8 +236,7 @@ impl Tree {
         if leaf == NO_LEAF {
             return Instant::NEVER;
         }
-        let node = (self.leaves + leaf) as usize;
-        self.pairs[node / 2][node & 1].instant()
+        self.nodes[(self.leaves + leaf) as usize].instant()
     }
 }
 
@@ -247,6 +274,16 @@ impl Agenda {
         }
     }
 
+    /// Arms the next event, which must be an arrival, for `time`, later than now; `Instant::NEVER` makes its slot idle.
+    #[inline(always)]
+    pub(crate) fn arm_next(&mut self, slot: Slot, time: Instant) {
+        debug_assert!(slot.0 < self.far.first && self.next().is_some_and(|(_, next)| next == slot));
+        if time.as_nanos() >= IDLE {
+            return self.near.arm(slot, IDLE);
+        }
+        self.near.arm_winner(time.as_nanos());
+    }
+
     /// Arms `slot` for `time` unless it is already armed for then or earlier. This re-arms timers lazily: they are
     /// checked when they fire, and most have moved to a later time by then.
     #[inline]
@@ -271,100 +308,5 @@ impl Agenda {
             return None;
         }
         Some((Instant::from_nanos(first.time), Slot(first.slot)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-    use proptest::prelude::*;
-
-    fn at(n: u64) -> Instant {
-        Instant::from_nanos(n)
-    }
-
-    #[test]
-    fn of_a_tie_the_lowest_slot_is_first_unless_both_are_arrivals() {
-        let mut agenda = Agenda::new(1, 1, 5).unwrap();
-        for slot in [3, 0, 4, 1] {
-            agenda.arm(Slot::new(slot), at(7));
-        }
-        let mut order = Vec::new();
-        while let Some((_, slot)) = agenda.next() {
-            order.push(slot.index());
-            agenda.arm(slot, Instant::NEVER);
-        }
-        assert_eq!(order, [0, 1, 3, 4]);
-    }
-
-    #[test]
-    fn lazy_arming_never_moves_a_timer_later() {
-        let mut agenda = Agenda::new(0, 1, 1).unwrap();
-        let slot = Slot::new(0);
-        agenda.arm_no_later(slot, at(10));
-        agenda.arm_no_later(slot, at(20));
-        assert_eq!(agenda.armed(slot), at(10));
-        agenda.arm_no_later(slot, at(5));
-        assert_eq!(agenda.next(), Some((at(5), slot)));
-    }
-
-    #[test]
-    fn too_many_slots_are_refused() {
-        assert!(Agenda::new(0, 0, MAX_SLOTS + 1).is_none());
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-
-        #[test]
-        fn the_agenda_is_a_total_order(
-            fixed in 0usize..4,
-            arrivals in 0usize..42,
-            arms in prop::collection::vec((0usize..41, 0u64..50, any::<bool>()), 0..400),
-        ) {
-            let near = (fixed + arrivals).min(41);
-            let mut agenda = Agenda::new(fixed, near, 41).unwrap();
-            let mut model: Vec<Option<u64>> = vec![None; 41];
-            let place = |time: u64, slot: usize| match slot {
-                s if s < fixed => (0, 0),
-                s if s < near => (1, draw(time, s as u32)),
-                _ => (2, 0),
-            };
-            for &(slot, time, idle) in &arms {
-                agenda.arm(Slot::new(slot), if idle { Instant::NEVER } else { at(time) });
-                model[slot] = (!idle).then_some(time);
-                let pending = model.iter().enumerate().filter_map(|(s, t)| t.map(|t| (t, place(t, s), s)));
-                prop_assert_eq!(agenda.next(), pending.min().map(|(t, _, s)| (at(t), Slot::new(s))));
-            }
-        }
-    }
-
-    #[test]
-    fn a_slot_has_a_leaf_only_while_it_is_armed() {
-        let mut agenda = Agenda::new(1, 1_001, 1_001).unwrap();
-        for n in 0..5_000 {
-            // Never more than four at once.
-            agenda.arm(Slot::new(1 + n % 1_000), at(n as u64));
-            if n >= 3 {
-                let (time, slot) = agenda.next().unwrap();
-                assert_eq!((time, agenda.armed(slot)), (at(n as u64 - 3), time));
-                agenda.arm(slot, Instant::NEVER);
-                assert_eq!(agenda.armed(slot), Instant::NEVER);
-            }
-        }
-        assert_eq!(agenda.near.leaves, 4);
-    }
-
-    #[test]
-    fn of_arrivals_at_one_instant_each_is_first_as_often() {
-        let mut firsts = [0; 4];
-        // Packets of 1000 bytes at 1 Gb/s arrive 8 us apart.
-        for n in 0..40_000 {
-            let mut agenda = Agenda::new(1, 5, 5).unwrap();
-            (1..5).for_each(|slot| agenda.arm(Slot::new(slot), at(12_345 + n * 8_000)));
-            firsts[agenda.next().unwrap().1.index() - 1] += 1;
-        }
-        assert!(firsts.iter().all(|n| (9_700..10_300).contains(n)), "{firsts:?}");
     }
 }

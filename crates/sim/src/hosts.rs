@@ -12,11 +12,16 @@ use narrows_wire::{Packet, Transport, UdpRepr};
 
 impl World<'_> {
     /// Handles a packet that arrives at a host for one of its flows.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn deliver<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) {
-        if self.plain_hosts && self.deliver_plain(parcel, probe) {
-            return;
+        if !(self.plain_hosts && self.deliver_plain(parcel, probe)) {
+            self.deliver_any(parcel, probe);
         }
+    }
+
+    /// Handles any packet that arrives at a host for one of its flows.
+    #[inline(never)]
+    fn deliver_any<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) {
         let now = self.now;
         let flow = parcel.flow();
         let end = if parcel.along() { End::Server } else { End::Client };

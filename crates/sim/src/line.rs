@@ -14,18 +14,20 @@
 //! packets that are changed as they leave, captures. The plain loop uses it for all links, and a test checks that both
 //! give the same samples.
 
+mod books;
 mod cold;
+mod ring;
+#[cfg(test)]
+mod tests;
 mod train;
 mod wire;
 
 use crate::parcels::Parcel;
 use cold::Cold;
-use narrows_fabric::LinkMeter;
 use narrows_fabric::LossModel;
-use narrows_queue::{DropReason, Limit, QueueView};
-use narrows_samples::QueueRow;
-use narrows_units::{Bytes, Duration, Instant, Packets, Rate, Serialiser};
-use std::collections::VecDeque;
+use narrows_queue::{DropReason, Limit};
+use narrows_units::{Bytes, Duration, Instant, Rate, Serialiser};
+use ring::Ring;
 use train::Fold;
 pub(crate) use train::Train;
 
@@ -61,8 +63,8 @@ impl OnWire {
     const NONE: Self = Self { arrival: Instant::NEVER, parcel: Parcel::NONE };
 }
 
-/// A run of packets of one size that find the transmitter free, each of which takes a whole number of nanoseconds: two
-/// numbers change with a packet, and the sums of the line at the end of the run ([`Line::end_run`]).
+/// A run of packets of one size that find the transmitter free and each take the same time: two numbers change with a
+/// packet, and the sums of the line at the end of the run ([`Line::end_run`]).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Run {
     /// The size; no packet has size 0, which is for no run.
@@ -73,6 +75,9 @@ pub(crate) struct Run {
     pub(crate) time: Duration,
     /// From the start of a transmission to the arrival at the far end.
     pub(crate) passage: Duration,
+    /// Whether that time is a whole number of nanoseconds. If it is not, a packet that leaves at once after another
+    /// carries the rest of a nanosecond, and is not of the run.
+    pub(crate) whole: bool,
 }
 
 impl Run {
@@ -95,7 +100,7 @@ pub(crate) struct Line {
     /// The packet that arrives next; it arrives never if there is none. It is stored here and not in the ring, because
     /// an entry of the ring may not be in the caches.
     head: OnWire,
-    wire: VecDeque<OnWire>,
+    wire: Ring<OnWire>,
     /// The largest number of packets in the ring since its capacity was last fitted, and the number of packets until it
     /// is fitted again.
     most_on_wire: usize,
@@ -113,7 +118,7 @@ pub(crate) struct Line {
     passed: u64,
     forwarded_bytes: u64,
     serialiser: Serialiser,
-    waiting: VecDeque<Waiting>,
+    waiting: Ring<Waiting>,
     waiting_bytes: u64,
     /// Packets that had to wait, the part of them that has left, and packets that were refused.
     waited: u64,
@@ -137,12 +142,12 @@ impl Line {
             delay,
             serialiser: Serialiser::default(),
             limit,
-            waiting: VecDeque::new(),
+            waiting: Ring::default(),
             waiting_bytes: 0,
             head: OnWire::NONE,
             train: Train::default(),
             fold: Fold::default(),
-            wire: VecDeque::new(),
+            wire: Ring::default(),
             most_on_wire: 0,
             fit_in: FIT_EVERY,
             largest: match limit {
@@ -178,7 +183,8 @@ impl Line {
     /// at the far end.
     #[inline]
     pub(crate) fn offer(&mut self, size: Bytes, at: Instant) -> Result<Instant, Loss> {
-        if size == self.run.size && at >= self.free_at && at <= self.look_at {
+        if size == self.run.size && (at > self.free_at || (at == self.free_at && self.run.whole)) && at <= self.look_at
+        {
             debug_assert!(self.waiting.is_empty() && !self.lossy && self.takes(size));
             self.run.packets += 1;
             self.free_at = at + self.run.time;
@@ -189,19 +195,22 @@ impl Line {
 
     /// Adds the packets of the run to the sums, and ends it.
     fn end_run(&mut self) {
+        if self.run.is_none() {
+            return;
+        }
         let run = core::mem::take(&mut self.run);
         self.passed += run.packets;
         self.forwarded_bytes += run.packets * run.size.as_u64();
         self.busy += run.time * run.packets;
     }
 
-    /// Begins a run of packets like the one that now leaves, if they need no remainder of a nanosecond and no chance.
+    /// Begins a run of packets like the one that now leaves, if those to come take as long and need no chance.
     #[inline]
     fn begin_run(&mut self, size: Bytes) {
         if !self.lossy
-            && let Some(time) = self.serialiser.whole(size)
+            && let Some((time, whole)) = self.serialiser.steady(size)
         {
-            self.run = Run { size, packets: 0, time, passage: time + self.delay };
+            self.run = Run { size, packets: 0, time, passage: time + self.delay, whole };
         }
     }
 
@@ -249,7 +258,7 @@ impl Line {
         let start = self.free_at;
         self.free_at = start + self.serialiser.time_for(size, self.rate);
         let corrupted = self.lossy && self.cold.loss.strikes();
-        self.waiting.push_back(Waiting { start, size: octets as u32, corrupted });
+        self.waiting.push(Waiting { start, size: octets as u32, corrupted });
         self.waiting_bytes += octets;
         self.waited += 1;
         self.most_packets = self.most_packets.max(self.waiting.len() as u64);
@@ -292,7 +301,7 @@ impl Line {
         // transmission.
         let since = first.start;
         let until = loop {
-            self.waiting.pop_front();
+            self.waiting.pop();
             self.waiting_bytes -= u64::from(first.size);
             self.left += 1;
             self.forwarded_bytes += u64::from(first.size);
@@ -306,163 +315,5 @@ impl Line {
             }
         };
         self.busy += until.since(since);
-    }
-
-    /// Samples the line at every sampling time before `at`.
-    #[cold]
-    fn look_ahead(&mut self, at: Instant) {
-        while self.look_at < at {
-            self.settle(self.look_at);
-            let row = self.row();
-            self.cold.looks.push_back(row);
-            self.look_at += self.look_every;
-        }
-    }
-
-    /// The sample of the line at `now`, a sampling time, after all packets that came by then. The caller fills in the
-    /// time and the number of the queue.
-    pub(crate) fn look(&mut self, now: Instant) -> QueueRow {
-        self.end_run();
-        if let Some(row) = self.cold.looks.pop_front() {
-            return row;
-        }
-        self.settle(now);
-        self.look_at = now + self.look_every;
-        self.row()
-    }
-
-    fn row(&self) -> QueueRow {
-        let meter = &self.cold.meter;
-        QueueRow {
-            bytes: self.waiting_bytes,
-            packets: self.waiting.len() as u64,
-            forwarded_bytes: self.forwarded_bytes,
-            forwarded_packets: self.passed + self.left,
-            dropped_overflow: meter.dropped_overflow,
-            dropped_early: meter.dropped_early,
-            dropped_forced: meter.dropped_forced,
-            corrupted: meter.corrupted,
-            ..QueueRow::default()
-        }
-    }
-
-    /// Counts everything up to `now`, the end of the run, so that [`meter`](Self::meter) is complete.
-    pub(crate) fn close_books(&mut self, now: Instant) {
-        self.end_run();
-        self.settle(now);
-        self.cold.meter.delay.record_many(0, self.passed);
-    }
-
-    /// The state of the queue, valid after [`settle`](Self::settle).
-    pub(crate) fn view(&self) -> QueueView {
-        QueueView {
-            bytes: Bytes::new(self.waiting_bytes),
-            packets: Packets::new(self.waiting.len() as u64),
-            limit: self.limit,
-            rate: self.rate,
-        }
-    }
-
-    /// The counters, valid after [`close_books`](Self::close_books).
-    pub(crate) fn meter(&self) -> LinkMeter {
-        let mut meter = self.cold.meter.as_link_meter();
-        meter.arrived_packets = self.passed + self.waited + self.refused;
-        meter.forwarded_packets = self.passed + self.left;
-        meter.forwarded_bytes = self.forwarded_bytes;
-        meter.busy = self.busy;
-        meter.max_packets = self.most_packets;
-        meter.max_bytes = self.most_bytes;
-        meter
-    }
-
-    /// When everything in the queue will have been sent, and how many packets had no room.
-    pub(crate) fn backlog(&self) -> (Instant, u64) {
-        (self.free_at, self.refused)
-    }
-
-    /// Counts a packet that a router agent dropped in front of the queue.
-    pub(crate) fn refuse(&mut self, reason: DropReason) {
-        self.refused += 1;
-        self.cold.meter.count_drop(reason);
-    }
-
-    /// Time and bytes of the current transmission that fall after `end`; everything up to then is counted.
-    pub(crate) fn unsent(&self, end: Instant) -> (Duration, Bytes) {
-        let until = self.waiting.front().map_or(self.free_at, |next| next.start);
-        let time = until.since(end);
-        (time, self.rate.bytes_in(time))
-    }
-
-    /// Bits that could have been sent up to `end`.
-    pub(crate) fn capacity_bits(&self, end: Instant) -> u64 {
-        let bits = u128::from(self.rate.as_bps()) * u128::from(end.as_nanos()) / 1_000_000_000;
-        u64::try_from(bits).unwrap_or(u64::MAX)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use narrows_rng::Stream;
-    use narrows_scenario as sc;
-
-    /// 8 Mb/s and packets of 125 bytes: 125 us each.
-    fn line(limit: Limit) -> Line {
-        let loss = LossModel::new(sc::Loss::None, Stream::new(1, 0, "l", "loss"));
-        Line::new(Rate::mbps(8), Duration::from_millis(1), limit, loss, false, us(1_000_000))
-    }
-
-    fn us(n: u64) -> Instant {
-        Instant::ZERO + Duration::from_micros(n)
-    }
-
-    const SIZE: Bytes = Bytes::new(125);
-
-    #[test]
-    fn packets_leave_back_to_back_and_arrive_after_the_delay() {
-        let mut line = line(Limit::Packets(Packets::new(10)));
-        let fates: Vec<_> = (0..3).map(|_| line.offer(SIZE, us(0))).collect();
-        assert_eq!(fates, [1125, 1250, 1375].map(|t| Ok(us(t))));
-        line.close_books(us(250));
-        assert_eq!((line.meter().forwarded_packets, line.meter().busy), (3, Duration::from_micros(375)));
-        assert_eq!(line.unsent(us(300)), (Duration::from_micros(75), Bytes::new(75)));
-    }
-
-    #[test]
-    fn the_limit_counts_waiting_packets_only() {
-        for limit in [Limit::Packets(Packets::new(2)), Limit::Bytes(Bytes::new(250))] {
-            let mut line = line(limit);
-            let dropped = (0..5).filter(|_| line.offer(SIZE, us(0)) == Err(Loss::Dropped)).count();
-            assert_eq!((dropped, line.view().packets), (2, Packets::new(2)), "one is in transmission, two wait");
-        }
-    }
-
-    #[test]
-    fn a_departure_comes_before_an_arrival_at_the_same_instant() {
-        let mut line = line(Limit::Packets(Packets::new(1)));
-        (0..2).for_each(|_| assert!(line.offer(SIZE, us(0)).is_ok()));
-        assert!(line.offer(SIZE, us(125)).is_ok());
-        assert_eq!(line.offer(SIZE, us(249)), Err(Loss::Dropped));
-    }
-
-    #[test]
-    fn what_starts_after_the_end_is_neither_forwarded_nor_measured() {
-        let mut line = line(Limit::Packets(Packets::new(10)));
-        line.end = us(125);
-        (0..4).for_each(|_| assert!(line.offer(SIZE, us(0)).is_ok()));
-        line.close_books(line.end);
-        let meter = line.meter();
-        assert_eq!((meter.forwarded_packets, meter.delay.count(), line.view().packets), (2, 2, Packets::new(2)));
-    }
-
-    #[test]
-    fn samples_are_taken_as_the_time_of_the_line_passes_theirs() {
-        let mut line = line(Limit::Packets(Packets::new(10)));
-        line.look_from(us(100), Duration::from_micros(100));
-        (0..2).for_each(|_| assert!(line.offer(SIZE, us(0)).is_ok()));
-        // The line is ahead of the clock by two samples.
-        assert!(line.offer(SIZE, us(300)).is_ok());
-        let forwarded: Vec<_> = [100, 200, 300, 400].map(|t| line.look(us(t)).forwarded_packets).into();
-        assert_eq!(forwarded, [1, 2, 3, 3], "the packet that comes at 300 us comes before the sample");
     }
 }

@@ -20,41 +20,41 @@ impl World<'_> {
     }
 
     /// Handles a packet that arrives at a host, if it is plain; returns `false`, with nothing changed, for any other.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn deliver_plain<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) -> bool {
         debug_assert!(self.has_plain_hosts());
-        let flow = parcel.flow();
-        if parcel.is_whole() || self.flows[flow].server_sends() {
-            return false;
-        }
-        if parcel.along() {
-            self.receive_plain(parcel, flow, probe)
+        if parcel.is_whole() {
+            false
+        } else if parcel.along() {
+            self.receive_plain(parcel, probe)
         } else {
-            self.acknowledge_plain(parcel, flow, probe)
+            self.acknowledge_plain(parcel, probe)
         }
     }
 
     /// Data at the receiver, and its ACK.
-    #[inline]
-    fn receive_plain<P: Probe>(&mut self, parcel: Parcel, flow: usize, probe: &mut P) -> bool {
-        let now = self.now;
+    #[inline(never)]
+    fn receive_plain<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) -> bool {
+        let (now, flow) = (self.now, parcel.flow());
+        let state = &mut self.flows[flow];
         let Some(receiver) = self.connections.get_mut(flow, End::Server) else { return false };
         let packet = self.parcels.segment_mut(parcel);
-        if !receiver.take_plain_data(packet, now) {
+        if state.server_sends() || !receiver.take_plain_data(packet, now) {
             return false;
         }
-        let state = &mut self.flows[flow];
         state.meter.arrived(parcel.size(), packet.payload_len, now);
         let answer = receiver.write_plain_ack(now, packet);
         let due = receiver.plain_timeout_before(state.alarms[End::Server.index()]);
-        if state.size < Bytes::MAX {
+        if due < state.alarms[End::Server.index()] {
+            self.alarm(flow, End::Server, due);
+        }
+        if self.flows[flow].size < Bytes::MAX {
             self.note_finish(flow);
         }
-        self.alarm(flow, End::Server, due);
         match answer {
             Some(len) => {
                 let way = self.routes.start(flow, false);
-                self.send(self.parcels.reuse(parcel, len, false, way), probe);
+                self.forward(self.parcels.reuse(parcel, len, false, way), probe);
             }
             None => self.parcels.release(parcel),
         }
@@ -62,25 +62,30 @@ impl World<'_> {
     }
 
     /// An ACK at the sender, and the data that it lets leave.
-    #[inline]
-    fn acknowledge_plain<P: Probe>(&mut self, parcel: Parcel, flow: usize, probe: &mut P) -> bool {
-        let now = self.now;
+    #[inline(never)]
+    fn acknowledge_plain<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) -> bool {
+        let (now, flow) = (self.now, parcel.flow());
+        let state = &mut self.flows[flow];
         let Some(sender) = self.connections.get_mut(flow, End::Client) else { return false };
         let packet = self.parcels.segment_mut(parcel);
+        if state.server_sends() {
+            return false;
+        }
         let Some(rtt) = sender.take_plain_ack(packet, now) else { return false };
-        let state = &mut self.flows[flow];
         state.meter.round_trip(rtt);
         let sent = sender.write_plain_data(now, packet);
         // Seldom more than one leaves: those do by the generic path.
         let rests = sender.rests_plainly(now);
         if rests {
             let due = sender.plain_timeout_before(state.alarms[End::Client.index()]);
-            self.alarm(flow, End::Client, due);
+            if due < state.alarms[End::Client.index()] {
+                self.alarm(flow, End::Client, due);
+            }
         }
         match sent {
             Some(len) => {
                 let way = self.routes.start(flow, true);
-                self.send(self.parcels.reuse(parcel, len, true, way), probe);
+                self.forward(self.parcels.reuse(parcel, len, true, way), probe);
             }
             None => self.parcels.release(parcel),
         }

@@ -205,7 +205,7 @@ impl World<'_> {
     fn arrival<P: Probe>(&mut self, edge: usize, probe: &mut P) {
         let Link::Line(line) = &mut self.links[edge] else { return self.arrival_of_any(edge, probe) };
         let (parcel, next) = line.take_off_wire();
-        self.agenda.arm(Slots::link(edge), next);
+        self.agenda.arm_next(Slots::link(edge), next);
         if self.flows.len() >= MANY_FLOWS {
             self.prefetch(edge);
         }
@@ -250,7 +250,7 @@ impl World<'_> {
         if self.nodes.has_agent_at(edge) && !self.ask_agent(edge, &mut parcel, probe) {
             return;
         }
-        self.send(parcel, probe);
+        self.forward(parcel, probe);
     }
 
     /// Shows a packet to the agent of a router; returns whether it is forwarded.
@@ -308,6 +308,12 @@ impl World<'_> {
         self.send_any(parcel, probe);
     }
 
+    /// [`send`](Self::send), for callers that send most packets.
+    #[inline(always)]
+    pub(crate) fn forward<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) {
+        if self.all_lines { self.send_at_once(parcel, self.now) } else { self.send_any(parcel, probe) }
+    }
+
     /// Hands a packet to its next hop of any kind.
     #[inline(never)]
     fn send_any<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) {
@@ -326,6 +332,12 @@ impl World<'_> {
     /// an event.
     #[inline(never)]
     pub(crate) fn send_by_lines(&mut self, parcel: Parcel, at: Instant) {
+        self.send_at_once(parcel, at);
+    }
+
+    /// [`send_by_lines`](Self::send_by_lines), for callers that send most packets.
+    #[inline(always)]
+    pub(crate) fn send_at_once(&mut self, parcel: Parcel, at: Instant) {
         let Some(edge) = self.routes.hop(parcel.way()).edge() else { return self.parcels.release(parcel) };
         if self.ride(edge, parcel, at) {
             return;

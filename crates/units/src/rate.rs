@@ -162,13 +162,18 @@ impl Serialiser {
         self.last = part;
     }
 
-    /// Time to serialise `amount` at the rate of the last call, if that call was for the same amount, the time is a
-    /// whole number of nanoseconds, and no remainder is carried: each further call would return the same.
+    /// Time to serialise `amount` at the rate of the last call after [`restart`](Self::restart), and whether that is a
+    /// whole number of nanoseconds; `None` unless the last call was for the same amount and left what such a call
+    /// leaves.
+    ///
+    /// Each further call for the amount then returns this time and leaves the same, if it comes after a restart, and
+    /// without one too if the time is whole.
     #[inline]
     #[must_use]
-    pub fn whole(&self, amount: Bytes) -> Option<Duration> {
-        let whole = self.last.amount == amount && self.last.remainder == 0 && self.remainder == 0;
-        (whole && self.last.quotient < u64::MAX).then(|| Duration::from_nanos(self.last.quotient))
+    pub fn steady(&self, amount: Bytes) -> Option<(Duration, bool)> {
+        let steady = self.last.amount == amount && self.remainder == self.last.remainder;
+        (steady && self.last.quotient < u64::MAX)
+            .then(|| (Duration::from_nanos(self.last.quotient), self.remainder == 0))
     }
 
     /// Discards the remainder, as after an idle time.
@@ -209,12 +214,17 @@ mod tests {
     #[test]
     fn a_whole_time_repeats_itself() {
         let mut s = Serialiser::default();
-        assert_eq!(s.whole(Bytes::new(0)), None, "nothing was serialised yet");
+        assert_eq!(s.steady(Bytes::new(0)), None, "nothing was serialised yet");
         assert_eq!(s.time_for(Bytes::new(1500), Rate::gbps(1)), Duration::from_micros(12));
-        assert_eq!(s.whole(Bytes::new(1500)), Some(Duration::from_micros(12)));
-        assert_eq!(s.whole(Bytes::new(40)), None, "another amount");
-        assert_eq!(s.time_for(Bytes::new(1), Rate::mbps(3)), Duration::from_nanos(2666));
-        assert_eq!(s.whole(Bytes::new(1)), None, "a remainder of two thirds");
+        assert_eq!(s.steady(Bytes::new(1500)), Some((Duration::from_micros(12), true)));
+        assert_eq!(s.steady(Bytes::new(40)), None, "another amount");
+        let third = Duration::from_nanos(2666);
+        assert_eq!(s.time_for(Bytes::new(1), Rate::mbps(3)), third);
+        assert_eq!(s.steady(Bytes::new(1)), Some((third, false)), "two thirds are left");
+        assert_eq!(s.time_for(Bytes::new(1), Rate::mbps(3)), Duration::from_nanos(2667), "what was left is carried");
+        assert_eq!(s.steady(Bytes::new(1)), None, "a third is left");
+        s.restart();
+        assert_eq!((s.time_for(Bytes::new(1), Rate::mbps(3)), s.steady(Bytes::new(1))), (third, Some((third, false))));
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub(crate) struct Train {
     /// The last time at which a packet can join: a later one would pass the time of a sample, or arrive after the end
     /// of the run.
     pub(crate) until: Instant,
+    /// Whether a packet may leave the first line at once after another ([`Run::whole`]).
+    pub(crate) whole: bool,
 }
 
 /// Where a line leads, if that is the same for all its packets.
@@ -63,10 +65,10 @@ impl Line {
     }
 
     /// Accepts a packet of `size` at `at` if it goes with the train; returns when it arrives at the end of the fold.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ride(&mut self, size: Bytes, at: Instant) -> Option<Instant> {
         let train = self.train;
-        if size != train.size || at < self.free_at || at > train.until {
+        if size != train.size || at < self.free_at || at > train.until || (at == self.free_at && !train.whole) {
             return None;
         }
         debug_assert!(self.waiting.is_empty() && !self.lossy && self.takes(size));

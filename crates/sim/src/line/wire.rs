@@ -9,19 +9,13 @@ impl Line {
     /// Frees capacity that the ring has not needed lately: a ring cycles through all of its memory, however few packets
     /// it holds.
     #[cold]
+    #[inline(never)]
     fn fit(&mut self) {
         if 2 * self.most_on_wire <= self.wire.capacity() {
             self.wire.shrink_to(self.most_on_wire);
         }
         self.most_on_wire = self.wire.len();
         self.fit_in = FIT_EVERY;
-    }
-
-    /// Gives the ring more room: a quarter more, because thousands of lines seldom use double.
-    #[cold]
-    #[inline(never)]
-    fn lengthen(&mut self) {
-        self.wire.reserve_exact((self.wire.len() / 4).max(4));
     }
 
     /// Stores a packet whose arrival at the far end is an event; returns whether it arrives next.
@@ -32,10 +26,7 @@ impl Line {
             self.head = last;
             return true;
         }
-        if self.wire.len() == self.wire.capacity() {
-            self.lengthen();
-        }
-        self.wire.push_back(last);
+        self.wire.push(last);
         if self.wire.len() > self.most_on_wire {
             self.most_on_wire = self.wire.len();
         }
@@ -66,7 +57,15 @@ impl Line {
     pub(crate) fn take_off_wire(&mut self) -> (Parcel, Instant) {
         debug_assert!(self.head.arrival < Instant::NEVER);
         let parcel = self.head.parcel;
-        self.head = self.wire.pop_front().unwrap_or(OnWire::NONE);
-        (parcel, self.head.arrival)
+        match self.wire.pop() {
+            Some(next) => {
+                self.head = next;
+                (parcel, next.arrival)
+            }
+            None => {
+                self.head = OnWire::NONE;
+                (parcel, Instant::NEVER)
+            }
+        }
     }
 }
