@@ -26,7 +26,10 @@ impl PyResult {
     /// Compute SHA-256 of the samples.
     #[getter]
     fn digest(&self, py: Python<'_>) -> PyResultOf<String> {
-        py.detach(|| self.0.digest_unless_stopped(&self.2)).map_err(|fault| lost(&fault))
+        let digest = || self.0.digest_unless_stopped(&self.2);
+        // Passing the interpreter's lock to another thread and back takes as long as the digest of a short run.
+        let made = if rows_of(&self.0.samples) < FEW { digest() } else { py.detach(digest) };
+        made.map_err(|fault| lost(&fault))
     }
 
     /// Return what came of the scenario's test case as JSON.
@@ -300,6 +303,13 @@ fn matrix<'py, T: Table>(
     Ok((names, bytes))
 }
 
+/// About how many rows a digest covers.
+fn rows_of(samples: &Samples) -> usize {
+    let Samples { flows, queues, routers, subqueues, state, flow_totals, queue_totals, transfers, .. } = samples;
+    let sampled = flows.len() + queues.len() + routers.len() + subqueues.len() + state.len();
+    sampled + flow_totals.len() + queue_totals.len() + transfers.len()
+}
+
 /// Lets other threads run, including one that may stop this, between columns of a table that is not small.
 fn give_way(py: Python<'_>, rows: usize, progress: Option<&Progress>) -> PyResultOf<()> {
     if rows >= MANY {
@@ -310,3 +320,6 @@ fn give_way(py: Python<'_>, rows: usize, progress: Option<&Progress>) -> PyResul
 
 /// Rows from which copying a column takes longer than letting other threads run.
 const MANY: usize = 1000;
+
+/// Rows up to which a digest takes less time than letting other threads run.
+const FEW: usize = 100;

@@ -2,7 +2,7 @@
 
 use crate::problem::Place;
 use crate::quantity::{Amount, Scaled};
-use crate::schema::{Need, Table};
+use crate::schema::{Table, default};
 use crate::tree::Tree;
 use crate::types::Limit;
 use narrows_timeline::Lapse;
@@ -126,7 +126,7 @@ impl<'a> Layers<'a> {
     pub(crate) fn get<T: FromValue>(&self, key: &str) -> Option<T> {
         match self.given(key) {
             Some(item) => T::from_value(&item.value),
-            None => T::from_value(&default(self.table, key)?),
+            None => T::from_value(&*default(self.table.field(key)?)?),
         }
     }
 
@@ -139,16 +139,6 @@ impl<'a> Layers<'a> {
     /// Returns the text of `key` as written; empty if it was not given.
     pub(crate) fn shown(&self, key: &str) -> String {
         self.given(key).map_or_else(String::new, |item| item.shown.clone())
-    }
-}
-
-/// Returns the default of a field as a checked value.
-pub(crate) fn default(table: &'static Table, key: &str) -> Option<Value> {
-    let field = table.field(key)?;
-    match field.need {
-        Need::Default(text) | Need::RequiredIn(_, text) => crate::check::plain(&field.kind, text),
-        Need::ByStack([rfc, ..]) | Need::DescribedByStack(_, [rfc, ..]) => crate::check::plain(&field.kind, rfc),
-        Need::Required | Need::Described(_) => None,
     }
 }
 

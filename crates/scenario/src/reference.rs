@@ -3,16 +3,14 @@
 use crate::catalogue::{Catalogue, show_param};
 use crate::check::kind_of;
 use crate::reference_conditions;
-use crate::schema::{COLUMNS, Field, Kind, Need, RTO, TCP, Table, Word, root};
+use crate::schema::{COLUMNS, Field, Kind, Need, RTO, TCP, Table, Word, root, tables};
 
 /// All tables and fields of the format as Markdown, in the order in which a reader meets them. Queue disciplines, their
 /// parameters and the tables of schemes are those of the catalogue.
 #[must_use]
 pub fn reference(catalogue: &Catalogue) -> String {
-    let mut tables: Vec<&'static Table> = Vec::new();
-    collect(root(&catalogue.schemes), &mut tables);
-    let sections: Vec<String> = tables
-        .iter()
+    let sections: Vec<String> = tables(root(&catalogue.schemes))
+        .into_iter()
         .map(|table| section(table, catalogue))
         .chain([reference_conditions::section(), stacks()])
         .collect();
@@ -37,16 +35,6 @@ fn stacks() -> String {
         }
     }
     text
-}
-
-fn collect(table: &'static Table, tables: &mut Vec<&'static Table>) {
-    if tables.iter().any(|known| std::ptr::eq(*known, table)) {
-        return;
-    }
-    tables.push(table);
-    for inner in table.fields().filter_map(|field| field.kind.table()) {
-        collect(inner, tables);
-    }
 }
 
 fn section(table: &'static Table, catalogue: &Catalogue) -> String {

@@ -6,8 +6,8 @@ use super::cc::Chosen;
 use super::rules::Rules;
 use crate::check::Path;
 use crate::problem::Place;
-use crate::record::{FromValue, Item, Layers, OrWord, Record, Value, default};
-use crate::schema::{CAREFUL_RESUME, DELAYED_ACK, MISBEHAVIOR, PACING, RTO, TCP, Table, habits};
+use crate::record::{FromValue, Item, Layers, OrWord, Record, Value};
+use crate::schema::{CAREFUL_RESUME, DELAYED_ACK, MISBEHAVIOR, PACING, RTO, TCP, Table, default, habits};
 use crate::suggest::hint;
 use crate::types::{
     CarefulResume, DelayedAck, Misbehavior, Pacing, Peer, PeerEcn, ReceiverCc, RtoConfig, RtoStyle, Stack, Tcp,
@@ -313,7 +313,7 @@ fn fill(tcp: &mut Tcp, layers: &Layers<'_>) -> Option<()> {
         let Some(set) = field.lens.and_then(|lens| lens.set) else { continue };
         match layers.given(field.key) {
             Some(item) => set(tcp, &item.value)?,
-            None => set(tcp, &default(layers.table, field.key)?)?,
+            None => set(tcp, &*default(field)?)?,
         }
     }
     Some(())

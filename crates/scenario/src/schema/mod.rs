@@ -1,6 +1,7 @@
 //! The format as data: tables, fields, kinds, defaults, ranges, docs. Parser, JSON Schema and reference read it.
 
 pub(crate) mod case;
+mod defaults;
 pub(crate) mod impair;
 mod root;
 mod schemes;
@@ -12,6 +13,7 @@ mod toy;
 mod wifi;
 mod workload;
 
+pub(crate) use defaults::{default, tables};
 pub(crate) use root::ROOT;
 pub(crate) use schemes::{kind as scheme_kind, root};
 pub(crate) use stack::{COLUMNS, STACKS, habits};
@@ -111,6 +113,15 @@ impl Need {
         match self {
             Self::ByStack(texts) | Self::DescribedByStack(_, texts) => Some(texts[index]),
             _ => None,
+        }
+    }
+
+    /// Returns the default that applies where no other setting changes it, as it is written; `None` if there is none.
+    pub(crate) const fn default(self) -> Option<&'static str> {
+        match self {
+            Self::Default(text) | Self::RequiredIn(_, text) => Some(text),
+            Self::ByStack([rfc, ..]) | Self::DescribedByStack(_, [rfc, ..]) => Some(rfc),
+            Self::Required | Self::Described(_) => None,
         }
     }
 }

@@ -35,14 +35,14 @@ pub(crate) static SAMPLING: Table = Table {
 };
 
 /// The top level of a file without the tables of schemes; [`root`](super::root) adds them.
-pub(crate) const ROOT: Table = Table {
+pub(crate) static ROOT: Table = Table {
     name: "scenario",
     doc: "The top level of the file: name, duration, sampling, and the tables below.",
-    groups: &[BEFORE_SCHEMES, AFTER_SCHEMES],
+    groups: &[&BEFORE_SCHEMES, &AFTER_SCHEMES],
 };
 
 /// Keys before the tables of schemes.
-pub(super) const BEFORE_SCHEMES: &[Field] = &[
+pub(super) static BEFORE_SCHEMES: [Field; 15] = [
     Field::new("format", Kind::OneOf(&[1]), Need::Default("1"), "Version of this format."),
     Field::new(
         "name",
@@ -81,7 +81,7 @@ pub(super) const BEFORE_SCHEMES: &[Field] = &[
 ];
 
 /// Keys after the tables of schemes.
-pub(super) const AFTER_SCHEMES: &[Field] = &[
+pub(super) static AFTER_SCHEMES: [Field; 5] = [
     Field::new(
         "flows",
         Kind::Tables(&FLOW),

@@ -20,7 +20,7 @@ pub(crate) fn root(schemes: &[&'static Scheme]) -> &'static Table {
         return table;
     }
     let tables: Vec<Field> = schemes.iter().enumerate().map(|(at, scheme)| top(scheme, &schemes[..at])).collect();
-    let groups = [BEFORE_SCHEMES, leak(tables), AFTER_SCHEMES];
+    let groups: [&'static [Field]; 3] = [&BEFORE_SCHEMES, leak(tables), &AFTER_SCHEMES];
     let table: &'static Table = Box::leak(Box::new(Table { groups: leak(groups.to_vec()), ..ROOT }));
     made.push((schemes.to_vec(), table));
     table
