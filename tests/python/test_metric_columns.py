@@ -47,6 +47,7 @@ _value = st.one_of(
     st.integers(0, 2**40),
     st.integers(2**52, 2**54),
     st.integers(0, 2**62),
+    st.integers(2**63 - 2, 2**64 - 2),
 )
 _small = st.one_of(st.none(), st.integers(0, 3), st.integers(0, 2**40 - 1))
 
@@ -81,6 +82,16 @@ def test_columns_are_the_metrics_of_each_row(
                 assert math.isnan(got), metric
             else:
                 assert got == float(expected), metric
+
+
+@pytest.mark.parametrize("value", [2**51 - 1, 2**51, 2**53 // 3 + 1, 2**53 - 1, 2**63, 2**64 - 2])
+def test_sums_and_products_of_large_totals_are_those_of_integers(value: int) -> None:
+    row: Row = dict.fromkeys(_NAMES["queue"], value)
+    row["arrived_packets"] = 3
+    found = columns("queue", _NAMES["queue"], _packed(_NAMES["queue"], [row]))
+    assert found["drop_ratio"].tolist() == [float(value)]
+    assert found["dropped_packets"].tolist() == [float(3 * value)]
+    assert found["max_bytes"].tolist() == [float(value)]
 
 
 def test_totals_of_the_engine_are_its_rows_of_totals() -> None:

@@ -1,7 +1,8 @@
 """Metrics of many flows or queues as columns, by the formulas of `narrows.metrics.flows` and `narrows.metrics.queues`.
 
-The values are those that Python's integers give, to the last bit: both divisions are correctly rounded, and a column
-holds integers below 2^53 exactly. Totals beyond that are computed row by row with Python's integers.
+The values are those that Python's integers give, to the last bit. Both divisions are correctly rounded, and a column
+of floats holds integers below 2^53 exactly. Where an operand could be larger, the metrics are computed row by row with
+Python's integers.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ _VALUES: Final[Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], dic
     "queue": queue_values,
 }
 
-_NONE: Final = -1
-"""The engine's "no value", 2^64-1, as a signed number."""
+_NONE: Final = 2**64 - 1
+"""The engine's "no value"."""
 
-_MOST: Final = 2**53
-"""From here on not all integers are double-precision numbers."""
+_MOST: Final = 2**51
+"""Totals from here on are computed row by row: a sum of three smaller ones is below 2^53."""
 
-_MOST_BYTES: Final = _MOST // 8000
+_MOST_BYTES: Final = 2**53 // 8000
 """The same for bytes: a rate multiplies them by 8,000."""
 
 
@@ -51,12 +52,13 @@ def columns(kind: str, names: Sequence[str], totals: bytes) -> dict[str, NDArray
     """
     import numpy as np
 
-    table = np.frombuffer(totals, dtype="<i8").reshape(-1, len(names)).T.astype(np.int64)
-    if not _exact(names, table):
+    table = np.frombuffer(totals, dtype="<u8").reshape(-1, len(names)).T
+    there = table != _NONE
+    counts = np.where(there, table, 0)
+    if not _exact(names, counts):
         rows = [_values(kind, dict(zip(names, row, strict=True))) for row in table.T.tolist()]
         return {name: np.array([row[name] for row in rows], dtype=np.float64) for name in rows[0]}
-    there = table != _NONE
-    n = dict(zip(names, np.where(there, table, 0), strict=True))
+    n = dict(zip(names, counts.astype(np.int64), strict=True))
     given = dict(zip(names, np.where(there, table, np.nan), strict=True))
     size = table.shape[1]
     return {
@@ -65,14 +67,13 @@ def columns(kind: str, names: Sequence[str], totals: bytes) -> dict[str, NDArray
     }
 
 
-def _exact(names: Sequence[str], table: NDArray[np.int64]) -> bool:
-    """Whether all products and operands of the formulas are integers below 2^53."""
+def _exact(names: Sequence[str], table: NDArray[np.uint64]) -> bool:
+    """Whether all operands of the formulas, and their products and sums, are integers below 2^53."""
     most = [_MOST_BYTES if name.endswith("_bytes") else _MOST for name in names]
-    return all(
-        bool((column >= _NONE).all() and (column < bound).all()) for column, bound in zip(table, most, strict=True)
-    )
+    return all(bool((column < bound).all()) for column, bound in zip(table, most, strict=True))
 
 
 def _values(kind: str, totals: Mapping[str, int]) -> dict[str, Any]:
+    """Compute the metrics of one flow or queue with Python's integers."""
     given = {name: None if value == _NONE else value for name, value in totals.items()}
     return _VALUES[kind]({name: value or 0 for name, value in given.items()}, given)
