@@ -94,11 +94,11 @@ impl PyScenario {
 pub(crate) type Overrides = Vec<(String, String)>;
 
 /// What parsing yields: a scenario and its warnings, or all problems.
-type Parsed = Result<(narrows_scenario::Scenario, Vec<narrows_scenario::Problem>), narrows_scenario::Problems>;
+type Parsed = Result<(Arc<narrows_scenario::Scenario>, Vec<narrows_scenario::Problem>), narrows_scenario::Problems>;
 
 /// Converts what parsing yields to a `Scenario` or a `ScenarioError`.
 fn parsed(py: Python<'_>, parsed: Parsed) -> Result<PyScenario, PyErr> {
-    parsed.map(|(scenario, warnings)| PyScenario(Arc::new(scenario), warnings)).map_err(|problems| {
+    parsed.map(|(scenario, warnings)| PyScenario(scenario, warnings)).map_err(|problems| {
         let error = ScenarioError::new_err(problems.to_string());
         match problem_list(py, &problems.0).and_then(|list| error.value(py).setattr("problems", list)) {
             Ok(()) => error,
@@ -123,7 +123,7 @@ pub(crate) fn parse(
     let files = Folder(folder.unwrap_or_default());
     let catalogue = catalogue_with(own);
     let made = aside(py, move || narrows_scenario::parse_told(&text, &path, &overrides, &catalogue, &files))?;
-    parsed(py, made)
+    parsed(py, made.map(|(scenario, warnings)| (Arc::new(scenario), warnings)))
 }
 
 /// Parse and validate a scenario once for each list of overrides, as `parse` does.
@@ -143,9 +143,11 @@ pub(crate) fn parse_each<'py>(
     let catalogue = catalogue_with(own);
     let made = aside(py, move || {
         let document = narrows_scenario::Document::read(&text, &path);
+        let mut texts = narrows_scenario::Texts::default();
         let parse = |overrides: &Overrides| {
             let made = document.parse(overrides, &catalogue, &files);
-            let written = made.as_ref().map_or_else(|_| String::new(), |(scenario, _)| scenario.to_nameless_toml());
+            let made = made.map(|(scenario, warnings)| (Arc::new(scenario), warnings));
+            let written = made.as_ref().map_or_else(|_| String::new(), |(scenario, _)| texts.nameless_toml(scenario));
             (made, written)
         };
         overrides.iter().map(parse).collect::<Vec<_>>()

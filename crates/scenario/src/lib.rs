@@ -40,6 +40,7 @@ pub use json_schema::{SCHEMA_ID, schema};
 pub use problem::{Problem, ProblemKind, Problems, SET_PATH};
 pub use reference::reference;
 pub use size::Size;
+pub use toml_text::Texts;
 pub use trace::{Deliveries, Files, MOST_ROWS, NoFiles, OPPORTUNITY, Refusal, Step, Trace, read as read_trace};
 pub use tree::{Part, places};
 pub use types::*;

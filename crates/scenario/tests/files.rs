@@ -321,3 +321,50 @@ fn nameless_text_lacks_four_lines_and_nothing_else() {
     let other = good(&format!("name = \"other\"\ndescription = \"x\"\n{SMALL}"));
     assert_eq!(other.to_nameless_toml(), format!("{}\n[{rest}", kept.join("\n")));
 }
+
+/// Texts of scenarios one after the other, with and without resemblance to the one before.
+#[test]
+fn a_series_of_texts_is_the_text_of_each() {
+    let base = "
+        [topology]
+        kind = \"dumbbell\"
+        pairs = 2
+        bottleneck = { rate = \"10 Mb/s\", delay = \"20 ms\", queue = { limit = \"50 packets\" } }
+        access = { rate = \"100 Mb/s\", delay = \"1 ms\" }
+        [[flows]]
+        from = \"s1\"
+        to = \"d1\"
+        [[flows]]
+        from = \"s2\"
+        to = \"d2\"
+        cc = \"reno\"
+    ";
+    let sets: [&[(&str, &str)]; 14] = [
+        &[],
+        &[("topology.bottleneck.queue.limit", "7 packets")],
+        &[("topology.bottleneck.queue.limit", "7 packets"), ("flows[1].start", "1 s")],
+        &[("duration", "3 s")],
+        &[("duration", "3 s"), ("flows[0].stop", "3 s")],
+        &[("topology.pairs", "3")],
+        &[("topology.pairs", "3"), ("flows[1].to", "d3")],
+        &[("tcp.mss", "1000 B")],
+        &[("tcp.mss", "1000 B"), ("flows[0].cc", "reno")],
+        &[("tcp.cc", "reno")],
+        &[("ip", "6")],
+        &[("flows[0].kind", "udp"), ("flows[0].rate", "1 Mb/s")],
+        &[("flows[0].dscp", "3")],
+        &[("name", "other"), ("seed", "5")],
+    ];
+    let read = |set: &[(&str, &str)]| {
+        let overrides: Vec<_> = set.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        std::sync::Arc::new(narrows_scenario::parse(base, "x.toml", &overrides, &catalogue()).unwrap())
+    };
+    let scenarios: Vec<_> = sets.iter().map(|set| read(set)).collect();
+    let mut texts = narrows_scenario::Texts::default();
+    for first in &scenarios {
+        for second in &scenarios {
+            assert_eq!(texts.nameless_toml(first), first.to_nameless_toml());
+            assert_eq!(texts.nameless_toml(second), second.to_nameless_toml());
+        }
+    }
+}

@@ -1,108 +1,32 @@
 //! Writes a scenario as TOML with every default shown; it reads back as an equal scenario.
 
 mod case;
+mod file;
 mod syntax;
 mod wifi;
+
+pub use file::Texts;
 
 use crate::quantity::{Amount, show_limit, show_rate, show_size, show_time};
 use crate::record::{Record, Value};
 use crate::schema::Kind;
 use crate::trace::{Trace, lists};
 use crate::types::{
-    Arrivals, Change, Direction, Flow, Impairments, IpOptions, Limit, Link, Loss, Pace, Pauses, Queue, Sampling,
-    Scenario, Scheme, SizeDistribution, Sizes, Tcp, Traffic, Transport, Workload, WorkloadKind,
+    Arrivals, Change, Direction, Flow, Impairments, Limit, Link, Loss, Pace, Pauses, Queue, Scenario, Scheme,
+    SizeDistribution, Sizes, Tcp, Traffic, Transport, Workload, WorkloadKind,
 };
-use crate::words::{Word, ip_number};
+use crate::words::Word;
 use crate::write::words;
 use narrows_settings::queue::Value as QueueValue;
 use narrows_settings::scheme::Value as SchemeValue;
 use narrows_units::{Bytes, Duration, Instant, Rate};
 use std::collections::VecDeque;
-use syntax::{element, inline, lines, list, number, quoted, table};
+use syntax::{inline, list, number, quoted};
 
 /// Keys and values of a table, in the order in which they are written.
 type Pairs = Vec<(&'static str, String)>;
 
 impl Scenario {
-    /// Returns the scenario as a file: shorthands expanded, every default shown, quantities in readable units. Reading
-    /// it gives an equal scenario.
-    #[must_use]
-    pub fn to_toml(&self) -> String {
-        self.file(true)
-    }
-
-    /// Returns [`to_toml`](Self::to_toml) without the settings that affect no run: name, title and description, and the
-    /// seed, which each run replaces. Scenarios with the same text have the same runs.
-    #[must_use]
-    pub fn to_nameless_toml(&self) -> String {
-        self.file(false)
-    }
-
-    fn file(&self, named: bool) -> String {
-        let mut out = String::new();
-        let sampling = match self.sampling {
-            Sampling::Off => quoted("off"),
-            Sampling::Events => quoted("events"),
-            Sampling::Interval(interval) => time(interval),
-        };
-        let sampling = if self.sample_state { format!("{{ interval = {sampling}, state = true }}") } else { sampling };
-        let mut top = vec![("format", "1".to_owned())];
-        if named {
-            top.extend([
-                ("name", quoted(&self.name)),
-                ("title", quoted(&self.title)),
-                ("description", quoted(&self.description)),
-            ]);
-        }
-        top.push(("duration", time(self.duration)));
-        if named {
-            top.push(("seed", self.seed.to_string()));
-        }
-        top.extend([
-            ("start_jitter", time(self.start_jitter)),
-            ("ip", ip_number(self.ip).to_string()),
-            ("sampling", sampling),
-        ]);
-        lines(&mut out, &top);
-        // `[tcp]` holds the settings of the first TCP flow; the other flows list only what differs.
-        let templates = self.workloads.iter().map(|workload| &workload.flow);
-        let base = self.flows.iter().chain(templates).find_map(Flow::tcp).map(|settings| &**settings);
-        if let Some(base) = base {
-            table(&mut out, "tcp", &tcp(base, None));
-        }
-        if let Some(scheme) = &self.scheme {
-            table(&mut out, scheme.row.name, &self.scheme_pairs(scheme));
-        }
-        for node in &self.nodes {
-            let address = quoted(&node.address.to_string());
-            let mut pairs =
-                vec![("name", quoted(&node.name)), ("kind", quoted(node.kind.word())), ("address", address)];
-            if node.ip_options != IpOptions::Keep {
-                pairs.push(("ip_options", quoted(node.ip_options.word())));
-            }
-            element(&mut out, "nodes", &pairs);
-        }
-        let mut directions = Directions::default();
-        for link in &self.links {
-            element(&mut out, "links", &self.link_pairs(link, &mut directions));
-        }
-        for channel in &self.wifi {
-            // A single channel is a table, not a list, so that `--set wifi.rate=..` finds it.
-            let write = if self.wifi.len() == 1 { table } else { element };
-            write(&mut out, "wifi", &self.wifi_pairs(channel));
-        }
-        for flow in self.listed() {
-            element(&mut out, "flows", &self.flow_pairs(flow, base));
-        }
-        for workload in &self.workloads {
-            element(&mut out, "workloads", &self.workload_pairs(workload, base));
-        }
-        if let Some(case) = &self.case {
-            case::write(&mut out, case, named);
-        }
-        out
-    }
-
     fn node_name(&self, index: usize) -> String {
         quoted(self.nodes.get(index).map_or("", |node| &node.name))
     }
