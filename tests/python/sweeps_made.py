@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from narrows.studies.sweep import table
 from narrows.studies.sweep.record import Record, failed
+from narrows.studies.sweep.stored import Rows
 from narrows.sweep import Sweep, SweepResult
 
 if TYPE_CHECKING:
@@ -50,4 +51,4 @@ def result(made: Sweep, value: Value) -> SweepResult:
     plan = {run.address: [run] for run in made.runs}
     layout = table.Layout.of(made)
     rows = table.labelled(list(records(made, value).values()), plan, layout)
-    return SweepResult(table=rows, axes=tuple(layout.axes), asked=len(made.runs))
+    return SweepResult(rows=Rows(rows), axes=tuple(layout.axes), asked=len(made.runs))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -30,10 +31,7 @@ def sync(path: Path) -> None:
 
 
 def write(path: Path, content: bytes | memoryview) -> None:
-    """Write a file that appears whole or not at all, and survives a power loss once this has returned.
-
-    The content is written to a temporary name in the same directory and forced to disk before it is renamed. Then the
-    directory is forced to disk too, so that the new name is not lost.
+    """Write a file as `writing` does.
 
     Parameters
     ----------
@@ -46,16 +44,40 @@ def write(path: Path, content: bytes | memoryview) -> None:
     OSError
         If it cannot be written; nothing is left behind.
     """
+    with writing(path) as file:
+        view = memoryview(content).cast("B")
+        while view:
+            view = view[os.write(file.fileno(), view) :]
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[IO[bytes]]:
+    """Write a file that appears whole or not at all, and survives a power loss once the block has ended.
+
+    The content is written to a temporary name in the same directory and forced to disk before it is renamed. Then the
+    directory is forced to disk too, so that the new name is not lost.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        Replaced if it exists.
+
+    Yields
+    ------
+    file
+        Open for writing.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; nothing is left behind.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o666)
-        try:
-            view = memoryview(content).cast("B")
-            while view:
-                view = view[os.write(descriptor, view) :]
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with temporary.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:
         with suppress(OSError):

@@ -188,7 +188,7 @@ def print_result(sweep: Sweep, made: SweepResult, directory: Path, page: Path | 
 
 
 def _metrics(made: SweepResult) -> list[str]:
-    there = set(made.table.schema.names)
+    there = set(made.rows.schema.names)
     chosen = [metric for metric in _TOLD if metric in there]
     if len(chosen) < 3:
         others = [m for m in (*columns.metrics_of("flow"), *columns.metrics_of("queue")) if m in there]

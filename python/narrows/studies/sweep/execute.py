@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from narrows.base.collection import settled
+from narrows.base.collection import settled, uncollected
 from narrows.execution.backend import choose
 from narrows.execution.forecast import in_order
 from narrows.execution.work import Progress, Set, Work, WorkInterrupted
@@ -17,6 +17,7 @@ from narrows.studies.sweep.result import SweepResult
 from narrows.studies.sweep.rows import from_records
 from narrows.studies.sweep.scale import scales
 from narrows.studies.sweep.store import Store
+from narrows.studies.sweep.stored import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,23 +83,27 @@ def execute(
         backend = choose(jobs, dask)
         stack.callback(backend.stop)
         store = None if directory is None else stack.enter_context(Store(directory, sweep))
-        plan = _plan(sweep)
+        with uncollected():
+            plan = _plan(sweep)
         there = {} if store is None else store.load()
         missing = in_order([runs[0] for key, runs in plan.items() if there.get(key) != "ok"])
         if directory is not None and not large:
             bounds.check_room(sweep, directory, len(missing))
         made: list[Record] = []
+        layout = table.Layout.of(sweep)
         work = Work(_set(sweep, plan, missing, store, made), backend)
         begin = time.monotonic()
         try:
             with settled():
                 work.run(progress)
+                if store is None:
+                    rows = Rows(table.ordered(from_records(made, layout), plan, layout))
+                else:
+                    rows = Rows(store.compact(plan))
         except KeyboardInterrupt:
             raise _interrupted(sweep, work.done, directory) from None
-        layout = table.Layout.of(sweep)
-        rows = table.ordered(from_records(made, layout), plan, layout) if store is None else store.compact(plan)
         return SweepResult(
-            table=rows,
+            rows=rows,
             axes=tuple(layout.axes),
             directory=None if directory is None else Path(directory),
             asked=len(sweep.runs),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from narrows.studies.sweep.result import SweepResult
+    from narrows.studies.sweep.stored import Rows
 
 _KINDS: Final = ("run", *columns.KINDS)
 """Kinds of rows, in the order in which a measure is looked for."""
@@ -156,8 +157,8 @@ def measured(made: SweepResult) -> Measured:
         Each measure is a value of the run itself, or else the mean over the run's flows, queues, routers, stations or
         channels, the first of these that have it.
     """
-    data = made.table
-    kinds = np.array(data["kind"].to_pylist(), dtype=object)
+    data = made.rows
+    kinds = np.array(data.column("kind").to_pylist(), dtype=object)
     numbers = np.cumsum(kinds == "run") - 1  # a run's own row comes before those of its parts
     runs = made.runs
     fine = (runs["status"] == "ok").to_numpy(dtype=bool)
@@ -196,7 +197,7 @@ def _ratio(levels: tuple[Any, ...]) -> float:
 
 
 def _measures(
-    data: Any, kinds: NDArray[Any], numbers: NDArray[np.int64], fine: NDArray[np.bool_]
+    data: Rows, kinds: NDArray[Any], numbers: NDArray[np.int64], fine: NDArray[np.bool_]
 ) -> dict[str, Measure]:
     """Read every metric: the mean of each run over the rows of the first kind that has values."""
     known = {"kind", *columns.IDENTITY, *columns.NAMES, *columns.RUN, *table.axes_of(data.schema)}
@@ -205,7 +206,7 @@ def _measures(
     for name in data.schema.names:
         if name in known:
             continue
-        values = data[name].to_numpy().astype(np.float64)
+        values = data.column(name).to_numpy().astype(np.float64)
         there = np.isfinite(values)
         for kind, mask in of_kind.items():
             chosen = mask & there

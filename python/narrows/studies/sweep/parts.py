@@ -9,14 +9,17 @@ from narrows.studies.sweep import table
 from narrows.studies.sweep.rows import from_records
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+    from typing import IO
 
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 
 _PART: Final = re.compile(r"part-\d{8}-[0-9a-f]{8}\.parquet")
 _PARTIAL: Final = re.compile(rf"\.{_PART.pattern}\.\d+\.partial")
+_NEEDED: Final = {"kind", "address", "seed", "status", "wall_s"}
 _MAGIC: Final = b"PAR1"
 """The first bytes of a Parquet file."""
 
@@ -50,10 +53,110 @@ def read(path: Path) -> pa.Table:
     except (pa.ArrowException, OSError) as error:
         message = f"{path}: is damaged: {error}"
         raise ValueError(message) from error
-    if not {"kind", "address", "seed", "status", "wall_s"} <= set(read.schema.names):
+    if not set(read.schema.names) >= _NEEDED:
         message = f"{path}: is not a part of a sweep"
         raise ValueError(message)
     return read
+
+
+def opened(path: Path) -> pq.ParquetFile:
+    """Open a part, of which `groups` reads some rows at a time.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+
+    Returns
+    -------
+    pyarrow.parquet.ParquetFile
+
+    Raises
+    ------
+    OSError, ValueError
+        As `read`.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(pa.OSFile(str(path)), page_checksum_verification=True)
+    except (pa.ArrowException, OSError) as error:
+        raise _damage(path, error) from error
+
+
+def groups(
+    file: pq.ParquetFile, path: Path, columns: list[str] | None = None, numbers: Sequence[int] | None = None
+) -> Iterator[pa.Table]:
+    """Read the row groups of a part one after the other, and verify the checksums of their pages.
+
+    Parameters
+    ----------
+    file : pyarrow.parquet.ParquetFile
+    path : pathlib.Path
+        For messages.
+    columns : list of str, optional
+        By default all.
+    numbers : sequence of int, optional
+        Indices of the row groups; by default all.
+
+    Yields
+    ------
+    pyarrow.Table
+
+    Raises
+    ------
+    OSError, ValueError
+        As `read`.
+    """
+    import pyarrow as pa
+
+    for number in range(file.num_row_groups) if numbers is None else numbers:
+        try:
+            group = file.read_row_group(number, columns=columns, use_threads=False)
+        except (pa.ArrowException, OSError) as error:
+            raise _damage(path, error) from error
+        yield group
+
+
+def _damage(path: Path, error: Exception) -> OSError | ValueError:
+    """Distinguish errors of the disk, which have a number, from damaged content."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error
+    return ValueError(f"{path}: is damaged: {error}")
+
+
+def runs(path: Path) -> pa.Table:
+    """Read the rows of runs, and verify the checksums of all pages.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+
+    Returns
+    -------
+    pyarrow.Table
+        Columns ``kind``, ``address``, ``status`` and ``wall_s``, and those of axes.
+
+    Raises
+    ------
+    OSError, ValueError
+        As `read`.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    file = opened(path)
+    names = file.schema_arrow.names
+    if not set(names) >= _NEEDED:
+        message = f"{path}: is not a part of a sweep"
+        raise ValueError(message)
+    chosen = {"kind", "address", "status", "wall_s", *table.axes_of(file.schema_arrow)}
+    wanted = [name for name in names if name in chosen]
+    found = [file.schema_arrow.empty_table().select(wanted)]
+    for group in groups(file, path):
+        own = group.select(wanted)
+        found.append(own.filter(pc.equal(own["kind"], "run")))
+    return pa.concat_tables(found)
 
 
 def encoded(rows: pa.Table) -> memoryview:
@@ -76,6 +179,33 @@ def encoded(rows: pa.Table) -> memoryview:
     how = "zstd" if many else "snappy"
     pq.write_table(rows, sink, compression=how, use_dictionary=many, write_statistics=many, write_page_checksum=True)
     return memoryview(sink.getvalue())
+
+
+def write(file: IO[bytes], batches: Iterable[pa.Table]) -> None:
+    """Write rows as a Parquet file, with a row group for each batch.
+
+    Parameters
+    ----------
+    file : file
+    batches : iterable of pyarrow.Table
+        At least one; all have the same columns.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    import pyarrow.parquet as pq
+
+    writer = None
+    try:
+        for batch in batches:
+            if writer is None:
+                writer = pq.ParquetWriter(file, batch.schema, compression="zstd", write_page_checksum=True)
+            writer.write_table(batch, row_group_size=batch.num_rows)
+    finally:
+        if writer is not None:
+            writer.close()
 
 
 def all_rows(paths: Sequence[Path], layout: table.Layout) -> pa.Table:
@@ -202,9 +332,10 @@ def others(rows: pa.Table, plan: Mapping[str, Any]) -> pa.Table:
     pyarrow.Table
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    mask = [key not in plan for key in rows["address"].to_pylist()]
-    return rows.filter(pa.array(mask, type=pa.bool_()))
+    foreign = [key for key in rows["address"].unique().to_pylist() if key not in plan]
+    return rows.filter(pc.is_in(rows["address"], pa.array(foreign, pa.string()))) if foreign else rows.slice(0, 0)
 
 
 def listed(folder: Path) -> list[Path]:

@@ -11,6 +11,7 @@ from narrows.outcome import joint_digest
 from narrows.studies.sweep import columns
 from narrows.studies.sweep.directory import data_set, marker
 from narrows.studies.sweep.quantity import shown
+from narrows.studies.sweep.stored import Rows
 from narrows.studies.sweep.table import axes_of, units_of
 
 if TYPE_CHECKING:
@@ -72,9 +73,8 @@ class SweepResult:
 
     Attributes
     ----------
-    table : pyarrow.Table
-        The data set: one tidy table whose column ``kind`` distinguishes rows of runs, flows, queues, routers, stations
-        and channels.
+    rows : Rows
+        The data set, in memory or in a file.
     axes : tuple of str
         Columns of the axes.
     directory : Path or None
@@ -89,7 +89,7 @@ class SweepResult:
         Damaged files of the data set that were moved aside; their runs were executed again.
     """
 
-    table: pa.Table
+    rows: Rows
     axes: tuple[str, ...]
     directory: Path | None = None
     asked: int
@@ -98,6 +98,14 @@ class SweepResult:
     seconds: float = 0.0
     broken: int = 0
     _frames: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def table(self) -> pa.Table:
+        """The data set: one tidy table whose column ``kind`` distinguishes rows of runs, flows, queues and so on.
+
+        Of a large sweep it is read from the directory each time, and takes as much memory as all rows.
+        """
+        return self.rows.table()
 
     def frame(self, kind: str) -> pd.DataFrame:
         """Rows of one kind.
@@ -124,10 +132,7 @@ class SweepResult:
         return self._frames[kind]
 
     def _frame(self, kind: str) -> pd.DataFrame:
-        import pyarrow.compute as pc
-
-        rows = self.table.filter(pc.equal(self.table["kind"], kind))
-        there = self.table.schema.names
+        there = self.rows.schema.names
         if kind == "run":
             about: list[str] = list(columns.RUN)
             metrics: Sequence[str] = [n for n in there if n in columns.RUN_METRICS or n in self._extra()]
@@ -135,18 +140,18 @@ class SweepResult:
             about = ["name", *{"flow": ["flow_cc"], "queue": ["channel"], "station": ["channel", "role"]}.get(kind, [])]
             metrics = columns.metrics_of(kind)
         wanted = [*self.axes, *columns.IDENTITY, *about, *metrics]
-        chosen = rows.select([name for name in wanted if name in there])
+        chosen = self.rows.of_kind(kind, [name for name in wanted if name in there])
         frame: pd.DataFrame = chosen.to_pandas().rename(columns={"name": kind})
         return frame
 
     def _extra(self) -> set[str]:
         known = {"kind", *self.axes, *columns.IDENTITY, *columns.NAMES, *columns.RUN, *columns.all_metrics()}
-        return {name for name in self.table.schema.names if name not in known}
+        return {name for name in self.rows.schema.names if name not in known}
 
     @property
     def units(self) -> dict[str, str]:
         """Units of the axes whose values are numbers with a unit, by column: ``{"buffer": "packets"}``."""
-        return units_of(self.table.schema)
+        return units_of(self.rows.schema)
 
     @property
     def runs(self) -> pd.DataFrame:
@@ -268,5 +273,5 @@ def load(directory: str | PathLike[str]) -> SweepResult:
     table = data_set(directory)
     count = len(set(table["address"].to_pylist()))
     return SweepResult(
-        table=table, axes=tuple(axes_of(table.schema)), directory=Path(directory), asked=count, kept=count
+        rows=Rows(table), axes=tuple(axes_of(table.schema)), directory=Path(directory), asked=count, kept=count
     )

@@ -17,7 +17,7 @@ from narrows.base import durable
 from narrows.base.engine import release_of
 from narrows.base.errors import InputError, RunError
 from narrows.store import store
-from narrows.studies.sweep import address, parts, table
+from narrows.studies.sweep import address, merge, parts, table
 from narrows.studies.sweep.directory import (
     BROKEN,
     FORMAT,
@@ -30,9 +30,10 @@ from narrows.studies.sweep.directory import (
     kept_name,
     read_json,
 )
+from narrows.studies.sweep.stored import MOST_ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -48,6 +49,12 @@ _CACHED_BYTES: Final = 256_000_000
 
 SMALL_PARTS: Final = 64
 """Number of parts of one commit each at which they are merged into one."""
+
+MERGED_ROWS: Final = 262_144
+"""Number of rows in such parts at which they are merged all the same: 200 MB in memory."""
+
+GROUP_ROWS: Final = 8_192
+"""Rows of a row group of a merged part: 6 MB in memory."""
 
 
 class Store(store.Store):
@@ -72,6 +79,7 @@ class Store(store.Store):
         self._sweep = sweep
         self._next = 0
         self._small: list[Path] = []
+        self._rows = 0
         self._cached: dict[Path, pa.Table] = {}
         self._room = _CACHED_BYTES
         self.walls: dict[str, float] = {}
@@ -102,7 +110,7 @@ class Store(store.Store):
             self._sweep_up()
             found: dict[str, str] = {}
             for path in [*parts.listed(self.directory / OTHER), *parts.listed(self.directory / RUNS)]:
-                part = self._read(path)
+                part = self._runs(path)
                 if part is not None:
                     found |= parts.better(parts.statuses(part), found)
                     self.walls |= parts.walls(part)
@@ -129,22 +137,26 @@ class Store(store.Store):
             path = self._write(self.directory / RUNS, made)
             self._small.append(path)
             self._cache(path, made)
-            if len(self._small) >= SMALL_PARTS:
-                self._merge()
+            self._rows += made.num_rows
+            if len(self._small) >= SMALL_PARTS or self._rows >= MERGED_ROWS:
+                self._merge(plan)
         except OSError as error:
             raise self._failed(error) from error
 
-    def _merge(self) -> None:
+    def _merge(self, plan: Mapping[str, Sequence[SweepRun]]) -> None:
         """Merge the latest small parts into one, to bound the overhead of parts.
 
-        As in `compact`, every run is stored at least once at any time, even if this is interrupted.
+        As in `compact`, every run is stored at least once at any time, even if this is interrupted. A part that is not
+        kept in memory has its runs in the order of the plan, and small row groups, for `narrows.studies.sweep.merge`.
         """
         folder, small = self.directory / RUNS, self._small
-        self._small = []
+        self._small, self._rows = [], 0
         merged = parts.unique([self._part(path) for path in small], self._layout)
-        whole = self._write(folder, merged)
         if all(path in self._cached for path in small):
-            self._cached[whole] = merged
+            self._cached[self._write(folder, merged)] = merged
+        else:
+            rows = table.ordered(table.core(merged), plan, self._layout)
+            self._stream(folder, (rows.slice(begin, GROUP_ROWS) for begin in range(0, len(rows), GROUP_ROWS)))
         for path in small:
             self._cached.pop(path, None)
             path.unlink()
@@ -169,7 +181,7 @@ class Store(store.Store):
         except OSError as error:
             raise self._failed(error) from error
 
-    def compact(self, plan: Mapping[str, Sequence[SweepRun]]) -> pa.Table:
+    def compact(self, plan: Mapping[str, Sequence[SweepRun]]) -> pa.Table | Path:
         """Merge all parts into one, in the order of the plan; rows of other runs go into a separate folder.
 
         There is one part, whatever its size: a part has all rows of its runs (see
@@ -183,8 +195,9 @@ class Store(store.Store):
 
         Returns
         -------
-        pyarrow.Table
-            The rows of the plan's runs, in its order.
+        pyarrow.Table or pathlib.Path
+            The rows of the plan's runs, in its order; if there are more than `narrows.studies.sweep.stored.MOST_ROWS`,
+            the part that has them.
 
         Raises
         ------
@@ -193,18 +206,12 @@ class Store(store.Store):
         """
         runs, other = self.directory / RUNS, self.directory / OTHER
         old, old_other = parts.listed(runs), parts.listed(other)
-        if not self._wants_order(old, old_other, plan):
-            return table.ordered(self.table(), plan, self._layout)
         try:
-            everything = parts.unique([table.core(self._part(path)) for path in [*old_other, *old]], self._layout)
+            many = sum(parts.opened(path).metadata.num_rows for path in [*old, *old_other]) > MOST_ROWS
+            if not self._wants_order(old, old_other, plan):
+                return old[0] if many else table.ordered(self.table(), plan, self._layout)
+            mine = (self._merged if many else self._whole)(old, old_other, plan)
             self._cached.clear()
-            foreign = parts.others(everything, plan)
-            if foreign.num_rows:
-                other.mkdir(exist_ok=True)
-                self._write(other, foreign)
-            mine = table.ordered(everything, plan, self._layout)
-            if mine.num_rows:
-                self._write(runs, mine)
             for path in [*old, *old_other]:
                 path.unlink()
             durable.sync(runs)
@@ -215,6 +222,33 @@ class Store(store.Store):
         except ValueError as error:
             raise RunError(f"{error}; the same command puts it aside and makes its runs again") from error
         return mine
+
+    def _whole(
+        self, old: Sequence[Path], old_other: Sequence[Path], plan: Mapping[str, Sequence[SweepRun]]
+    ) -> pa.Table:
+        """Write what `compact` writes, with all rows in memory, and return those of the plan."""
+        everything = parts.unique([table.core(self._part(path)) for path in [*old_other, *old]], self._layout)
+        foreign = parts.others(everything, plan)
+        if foreign.num_rows:
+            (self.directory / OTHER).mkdir(exist_ok=True)
+            self._write(self.directory / OTHER, foreign)
+        mine = table.ordered(everything, plan, self._layout)
+        if mine.num_rows:
+            self._write(self.directory / RUNS, mine)
+        return mine
+
+    def _merged(
+        self, old: Sequence[Path], old_other: Sequence[Path], plan: Mapping[str, Sequence[SweepRun]]
+    ) -> pa.Table | Path:
+        """Write the same some rows at a time, and return the part of the plan."""
+        sources = [merge.Source(path, self._cached.get(path)) for path in [*old_other, *old]]
+        mine, foreign = merge.chosen(sources, plan)
+        if len(foreign.homes):
+            (self.directory / OTHER).mkdir(exist_ok=True)
+            self._stream(self.directory / OTHER, merge.batches(sources, foreign, self._layout))
+        if not len(mine.homes):
+            return table.ordered(parts.unique([], self._layout), plan, self._layout)
+        return self._stream(self.directory / RUNS, merge.batches(sources, mine, self._layout))
 
     def _mark(self) -> None:
         """Check the marker of the directory, or write it into a new one."""
@@ -285,9 +319,10 @@ class Store(store.Store):
         numbers = [parts.number_of(path) for name in (RUNS, OTHER) for path in parts.listed(self.directory / name)]
         self._next = max(numbers, default=-1) + 1
 
-    def _read(self, path: Path) -> pa.Table | None:
+    def _runs(self, path: Path) -> pa.Table | None:
+        """Read the rows of a part's runs; a damaged part is put aside."""
         try:
-            return parts.read(path)
+            return parts.runs(path)
         except ValueError:  # pyarrow raises ArrowInvalid for files that are not Parquet or are damaged
             aside = self.directory / BROKEN
             aside.mkdir(exist_ok=True)
@@ -298,10 +333,19 @@ class Store(store.Store):
             return None
 
     def _write(self, folder: Path, rows: pa.Table) -> Path:
-        path = folder / f"part-{self._next:08d}-{secrets.token_hex(4)}.parquet"
-        self._next += 1
+        path = self._new(folder)
         durable.write(path, parts.encoded(rows))
         return path
+
+    def _stream(self, folder: Path, batches: Iterable[pa.Table]) -> Path:
+        path = self._new(folder)
+        with durable.writing(path) as file:
+            parts.write(file, batches)
+        return path
+
+    def _new(self, folder: Path) -> Path:
+        self._next += 1
+        return folder / f"part-{self._next - 1:08d}-{secrets.token_hex(4)}.parquet"
 
     def _cache(self, path: Path, rows: pa.Table) -> None:
         """Keep a part that was just written, if there is room, so that it is not read again for the final order."""
@@ -317,10 +361,7 @@ class Store(store.Store):
     def _wants_order(self, old: Sequence[Path], other: Sequence[Path], plan: Mapping[str, Sequence[SweepRun]]) -> bool:
         if len(old) != 1 or other:
             return bool(old or other)
-        import pyarrow.compute as pc
-
-        part = parts.read(old[0])
-        own = part.filter(pc.equal(part["kind"], "run"))
+        own = parts.runs(old[0])
         wanted = table.ordered(table.core(own), plan, self._layout)
         in_order: bool = wanted.equals(own) and table.described_alike(wanted.schema, own.schema)
         return not in_order

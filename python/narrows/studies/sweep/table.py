@@ -123,7 +123,7 @@ def labelled(records: Sequence[Record], plan: Mapping[str, Sequence[SweepRun]], 
     pairs = [(record, run) for record in records for run in plan[record.address]]
     body = from_records([record for record, _ in pairs], layout)
     repeated = pa.array(np.repeat(np.arange(len(pairs)), [record.size for record, _ in pairs]), pa.int64())
-    return _with_axes(body, [run for _, run in pairs], repeated, layout)
+    return with_axes(body, [run for _, run in pairs], repeated, layout)
 
 
 def core(table: pa.Table) -> pa.Table:
@@ -137,7 +137,23 @@ def core(table: pa.Table) -> pa.Table:
     -------
     pyarrow.Table
     """
-    return table.select([f.name for f in table.schema if (f.metadata or {}).get(b"role") != _AXIS])
+    return table.select(core_schema(table.schema).names)
+
+
+def core_schema(schema: pa.Schema) -> pa.Schema:
+    """Return the schema of a table without the columns of axes.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+
+    Returns
+    -------
+    pyarrow.Schema
+    """
+    import pyarrow as pa
+
+    return pa.schema([f for f in schema if (f.metadata or {}).get(b"role") != _AXIS])
 
 
 def axes_of(schema: pa.Schema) -> list[str]:
@@ -309,11 +325,28 @@ def ordered(table: pa.Table, plan: Mapping[str, Sequence[SweepRun]], layout: Lay
     order = np.argsort(np.array([run.index for run in listed], dtype=np.int64), kind="stable")
     chosen = np.array(homes, dtype=np.int64)[order]
     counts = begins[chosen + 1] - begins[chosen]
-    # The rows of each run, one run after the other: its first, and how far each is behind it.
-    behind = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    chosen_rows = pa.array(rows[np.repeat(begins[chosen], counts) + behind], type=pa.int64())
+    chosen_rows = pa.array(rows[spread(begins[chosen], counts)], type=pa.int64())
     repeated = pa.array(np.repeat(order, counts), type=pa.int64())
-    return _with_axes(taken(table, chosen_rows), listed, repeated, layout)
+    return with_axes(taken(table, chosen_rows), listed, repeated, layout)
+
+
+def spread(begins: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the indices of the rows of runs, one run after the other.
+
+    Parameters
+    ----------
+    begins, counts : array
+        First row of each run, and how many it has.
+
+    Returns
+    -------
+    array
+    """
+    import numpy as np
+
+    behind = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    rows: NDArray[np.int64] = np.repeat(begins, counts) + behind
+    return rows
 
 
 def _by_address(table: pa.Table) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
@@ -337,8 +370,22 @@ def _by_address(table: pa.Table) -> tuple[list[str], NDArray[np.int64], NDArray[
     return coded.dictionary.to_pylist(), rows, np.concatenate(([0], np.cumsum(counts)))
 
 
-def _with_axes(body: pa.Table, runs: Sequence[SweepRun], repeated: pa.Array, layout: Layout) -> pa.Table:
-    """Insert the columns of axes after ``kind``; ``repeated`` is the index of each row's run."""
+def with_axes(body: pa.Table, runs: Sequence[SweepRun], repeated: pa.Array, layout: Layout) -> pa.Table:
+    """Insert the columns of axes after ``kind``.
+
+    Parameters
+    ----------
+    body : pyarrow.Table
+        Rows of runs, without columns of axes.
+    runs : sequence of SweepRun
+    repeated : pyarrow.Array
+        Index of each row's run.
+    layout : Layout
+
+    Returns
+    -------
+    pyarrow.Table
+    """
     import pyarrow as pa
 
     labels = [column.take(repeated) for column in layout.axis_columns(runs)]
