@@ -1,5 +1,5 @@
-//! Defaults of the schema as checked values. Each is a text in TOML, and a scenario asks for hundreds of them, so all are
-//! read once, when the first is asked for.
+//! Defaults of the schema as checked values. Each is a text in TOML, and a scenario asks for hundreds of them. So all
+//! are read once, when the first is asked for.
 
 use super::{DIRECTION, Field, ROOT, Table};
 use crate::check::plain;
