@@ -52,10 +52,10 @@
 
 use crate::fifo::{Waiting, carry_out};
 use crate::flow_hash::{FlowHash, scaled};
-use crate::pie::{
-    ALPHA, BETA, BYTEMODE, Controller, DERANDOMIZE, DQ_RATE_ESTIMATOR, Departure, ECN, MAX_BURST, MTU, PieConfig,
-    PieProfile, TARGET, TUPDATE, fits, profile,
+use crate::pie::params::{
+    ALPHA, BETA, BYTEMODE, DERANDOMIZE, DQ_RATE_ESTIMATOR, ECN, MAX_BURST, MTU, TARGET, TUPDATE, fits, profile,
 };
+use crate::pie::{Controller, Departure, PieConfig, PieProfile};
 use crate::registry::{Broken, Discipline, Kind, Param, Params, Row, Setup};
 use crate::{Dequeued, DropReason, Dropped, Enqueued, Limit, Queue, QueueView};
 use narrows_rng::Stream;

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::float_cmp)]
 use super::*;
-use crate::registry::Value;
+use crate::registry::{Params, Value};
 use core::net::{IpAddr, Ipv4Addr};
 use narrows_wire::{Ecn, Ip, Transport, UdpRepr};
 

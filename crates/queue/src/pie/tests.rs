@@ -1,8 +1,8 @@
 use super::*;
-use crate::DropReason;
-use crate::registry::Value;
+use crate::registry::{Params, Value};
+use crate::{DropReason, Limit};
 use core::net::{IpAddr, Ipv4Addr};
-use narrows_units::Rate;
+use narrows_units::{Duration, Probability, Rate};
 use narrows_wire::{Ecn, Ip, Transport, UdpRepr};
 use std::collections::BTreeMap;
 
