@@ -15,6 +15,7 @@
 //! | `waiting.rs` | calls that sleep |
 
 mod call;
+mod close;
 mod data;
 mod fast_open;
 mod input;
