@@ -9,7 +9,7 @@ from rich.text import Text
 
 from narrows.base.format import MISSING, number
 from narrows.cli.plain import new_table, print_doubts
-from narrows.studies.comparison.comparison import interval_text, signed_text
+from narrows.studies.comparison.texts import interval_text, signed_text
 from narrows.studies.comparison.values import ALL
 from narrows.studies.contrast import shown, words
 from narrows.studies.contrast.metrics import KINDS

@@ -10,7 +10,7 @@ from rich.text import Text
 from narrows.base.format import MISSING, number
 from narrows.cli.plain import new_table, print_doubts
 from narrows.outcome.conditions import table as conditions_table
-from narrows.studies.comparison.comparison import signed_text
+from narrows.studies.comparison.texts import signed_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

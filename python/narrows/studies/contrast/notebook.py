@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from narrows.studies.comparison.comparison import interval_text, signed_text
+from narrows.studies.comparison.texts import interval_text, signed_text
 from narrows.studies.contrast import shown, words
 
 if TYPE_CHECKING:
