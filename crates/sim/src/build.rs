@@ -1,5 +1,6 @@
 //! Builds a simulation from a scenario: links, queues, agents, flows, and the factory of connections.
 
+use crate::ahead::Ahead;
 use crate::case::CaseRun;
 use crate::connections::Connections;
 use crate::event::{Agenda, MAX_SLOTS};
@@ -98,8 +99,10 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
         look_at: 0,
         packets: 0,
         share: None,
+        ahead: Ahead::none(),
     };
     world.prepare();
+    world.allow_ahead(options.algorithms.is_some());
     Ok(world)
 }
 

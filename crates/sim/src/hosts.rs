@@ -56,6 +56,7 @@ impl World<'_> {
         }
         self.progress(flow, end);
         self.pump(flow, end, probe);
+        self.rest_timer(flow, end);
         self.look_after(flow, end, probe);
     }
 
@@ -157,6 +158,7 @@ impl World<'_> {
         // A timer event that comes too early does no harm: it arms the slot again.
         if due < *alarm {
             *alarm = due;
+            self.ahead.watch_timer(self.ends[flow][end.index()], due);
             self.agenda.arm(self.slots.timer(flow, end), due);
         }
     }

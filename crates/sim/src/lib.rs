@@ -4,6 +4,7 @@
 //! and `routes.rs` (which lines are folded), `world.rs` (the loop), then `by_packet.rs` and fabric's `link.rs` (all
 //! other links) and `radio` (802.11 channels).
 
+mod ahead;
 mod build;
 mod by_packet;
 mod capture;

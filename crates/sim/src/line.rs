@@ -97,6 +97,8 @@ pub(crate) struct Line {
     train: Train,
     fold: Fold,
     lossy: bool,
+    /// Whether the host at the far end may go ahead ([`ahead`](crate::ahead)).
+    leads_to_host: bool,
     /// The packet that arrives next; it arrives never if there is none. It is stored here and not in the ring, because
     /// an entry of the ring may not be in the caches.
     head: OnWire,
@@ -168,9 +170,21 @@ impl Line {
             look_every: Duration::ZERO,
             end,
             lossy,
+            leads_to_host: false,
             rate,
             cold: Box::new(Cold::new(loss, lossy)),
         }
+    }
+
+    /// Notes that the host at the far end may go ahead.
+    pub(crate) fn set_leads_to_host(&mut self) {
+        self.leads_to_host = true;
+    }
+
+    /// Whether the host at the far end may go ahead.
+    #[inline]
+    pub(crate) fn leads_to_host(&self) -> bool {
+        self.leads_to_host
     }
 
     /// Samples the line at `at` and then at every interval `every`.

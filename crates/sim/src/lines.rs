@@ -178,7 +178,7 @@ const SMALLEST: Bytes = Bytes::new(20);
 
 /// Whether every packet takes at least a nanosecond over a direction of a link. A packet that takes none arrives at the
 /// instant at which it was sent, and its order among simultaneous arrivals would depend on when the loop learns of it.
-fn takes_time(scenario: &Scenario, edge: usize) -> bool {
+pub(crate) fn takes_time(scenario: &Scenario, edge: usize) -> bool {
     scenario.links.get(edge / 2).is_some_and(|link| {
         let direction = if edge.is_multiple_of(2) { &link.forward } else { &link.reverse };
         !direction.delay.is_zero() || !direction.rate.time_for(SMALLEST).is_zero()

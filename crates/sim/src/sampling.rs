@@ -47,6 +47,7 @@ impl World<'_> {
         }
         if let Sampling::Interval(every) = self.sampling {
             self.agenda.arm(self.slots.sampler(), now + every);
+            self.ahead.sampled(now + every);
         }
     }
 

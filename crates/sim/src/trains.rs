@@ -38,6 +38,10 @@ impl World<'_> {
             return;
         }
         let Some(Link::Line(line)) = self.links.get_mut(edge) else { return };
+        if line.leads_to_host() && line.coming().is_none() && self.go_ahead(edge, parcel, arrival) {
+            return;
+        }
+        let Some(Link::Line(line)) = self.links.get_mut(edge) else { return };
         if line.put_on_wire(parcel, arrival) {
             self.agenda.arm(Slots::link(edge), arrival);
         }

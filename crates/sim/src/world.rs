@@ -71,6 +71,8 @@ pub(crate) struct World<'a> {
     pub(crate) packets: u64,
     /// What this world has of a run on several threads.
     pub(crate) share: Option<Box<crate::parts::Share>>,
+    /// Which hosts may go ahead of the clock.
+    pub(crate) ahead: crate::ahead::Ahead,
 }
 
 /// Matches a direction of a link by its kind: a line, or a link together with the `Recorder` of what happens
@@ -204,6 +206,7 @@ impl World<'_> {
     #[inline(always)]
     fn arrival<P: Probe>(&mut self, edge: usize, probe: &mut P) {
         let Link::Line(line) = &mut self.links[edge] else { return self.arrival_of_any(edge, probe) };
+        let host = line.leads_to_host();
         let (parcel, next) = line.take_off_wire();
         self.agenda.arm_next(Slots::link(edge), next);
         if self.flows.len() >= MANY_FLOWS {
@@ -211,6 +214,9 @@ impl World<'_> {
         }
         self.packets += 1;
         self.receive(parcel, probe);
+        if host {
+            self.run_ahead(edge, probe);
+        }
     }
 
     /// A packet arrives at the far end of a link that is not a line.
@@ -228,8 +234,7 @@ impl World<'_> {
     fn prefetch(&self, edge: usize) {
         let Link::Line(line) = &self.links[edge] else { return };
         line.prefetch();
-        let ends = |parcel: &Parcel| self.routes.hop(parcel.way()).edge().is_none();
-        if let Some(parcel) = line.coming().filter(ends) {
+        if let Some(parcel) = line.coming().filter(|&parcel| self.ends_soon(parcel)) {
             self.parcels.prefetch(parcel);
             prefetch_index(&self.flows, parcel.flow());
             self.connections.prefetch(parcel.flow(), if parcel.along() { End::Server } else { End::Client });

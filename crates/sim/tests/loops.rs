@@ -60,6 +60,7 @@ const DURATIONS: &[&str] = &["200 ms", "300.000001 ms", "1 s", "2 s"];
 const KINDS: &[&str] = &[
     "kind = \"bulk\"\nsize = \"200 kB\"",
     "kind = \"bulk\"\nsize = \"30 kB\"\ntcp = { delayed_ack = false, timestamps = false }",
+    "kind = \"bulk\"\nsize = \"300 kB\"\nstop = \"150 ms\"\ntcp = { delayed_ack = false }",
     "kind = \"bulk\"\nsize = \"100 kB\"\ntcp = { recovery = \"newreno\", sack = false }",
     "kind = \"bulk\"\nsize = \"200 kB\"\ntcp = { cc = \"prague\", assist = \"none\" }",
     "kind = \"bulk\"\nsize = \"200 kB\"\ntcp = { stack = \"linux\", gro = \"50 us\" }",

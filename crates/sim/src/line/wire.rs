@@ -43,6 +43,17 @@ impl Line {
         (self.head.arrival < Instant::NEVER).then_some(self.head.parcel)
     }
 
+    /// The packet that arrives at the far end next, and when.
+    #[inline]
+    pub(crate) fn first_on_wire(&self) -> Option<(Parcel, Instant)> {
+        (self.head.arrival < Instant::NEVER).then_some((self.head.parcel, self.head.arrival))
+    }
+
+    /// Number of packets on the wire.
+    pub(crate) fn on_wire(&self) -> usize {
+        self.wire.len() + usize::from(self.head.arrival < Instant::NEVER)
+    }
+
     /// Prefetches the packet after the next one on the wire: it was put there long ago.
     #[inline]
     pub(crate) fn prefetch(&self) {
