@@ -16,19 +16,19 @@ CAVEATS: Final = (
     (
         ("swift",),
         "made for data centres. Its target delay is tens of microseconds, and the round-trip times of all "
-        "other paths here are above it by a factor of a thousand, so it sends as little as it may. Its place "
-        "says that these are not its networks",
+        "other paths here are above it by a factor of a thousand, so it sends as little as it may. Its place in the "
+        "table shows only that these are not its networks",
     ),
     (
         ("dctcp",),
         "made for data centres. It needs switches that mark at a low threshold, and RFC 8257 does not allow "
-        "it on the public Internet without further measures. Where a queue drops it is Reno; where one queue "
-        "marks for all as RFC 3168 has it, its small answer to a mark is the harm in the table",
+        "it on the public Internet without further measures. Where a queue drops, it behaves like Reno. Where "
+        "one queue marks for all flows (RFC 3168), its small reduction at a mark causes the harm in the table",
     ),
     (
         ("prague",),
-        "made for L4S (RFC 9330). Of the queues here DualPI2 alone is one for it. In a single queue that "
-        "marks as RFC 3168 has it, it harms CUBIC, as RFC 9331, section 4.3, foresees: a deployment has to "
+        "made for L4S (RFC 9330). Of the queues here only DualPI2 is made for it. In a single queue that "
+        "marks for all flows (RFC 3168) it harms CUBIC, as RFC 9331, section 4.3, warns: a deployment has to "
         "detect such queues",
     ),
     (
@@ -45,7 +45,7 @@ CAVEATS: Final = (
     ),
     (
         ("none",),
-        "no congestion control. It shows what the criteria find then",
+        "no congestion control. It shows what the criteria find without one",
     ),
 )
 """Controls that were made for other networks or questions, and what that means for their rows."""
@@ -54,11 +54,11 @@ _INTRODUCTION: Final = """# The league table
 
 This page shows how {count} congestion controls do by the criteria of RFC 9743. [evaluate.md](evaluate.md)
 explains them, and `narrows evaluate NAME --quick -o DIR` writes the page of one control, with every row, its threshold
-and its interval. RFC 9743 sets no thresholds: a low number is a question to answer, and no verdict on a control that
+and its interval. RFC 9743 sets no thresholds: a low number is a question to answer, not a verdict on a control that
 was made for another network.
 
 {caveats}
-Made by the commands
+Made by this command:
 
 ```console
 $ {command}
