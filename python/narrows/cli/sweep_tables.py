@@ -210,8 +210,9 @@ def _add_axis(table: Table, made: SweepResult, column: str, metrics: list[str]) 
 
 
 def _mean(made: SweepResult, metric: str, column: str = "", level: object = None) -> str:
-    for frame in (made.flows, made.runs, made.queues):
-        if metric in frame.columns:
+    for kind in ("flow", "run", "queue"):  # a frame is made when it is asked for: that of queues takes the most room
+        if metric in made.metrics(kind):
+            frame = made.frame(kind)
             values = frame.loc[frame[column] == level, metric] if column else frame[metric]
             value = float(values.mean())
             return MISSING if math.isnan(value) else number(value) if not 0 < abs(value) < 0.001 else f"{value:.1e}"

@@ -131,15 +131,27 @@ class SweepResult:
             self._frames[kind] = self._frame(kind)
         return self._frames[kind]
 
+    def metrics(self, kind: str) -> list[str]:
+        """Return the metrics of the rows of a kind, without reading them.
+
+        Parameters
+        ----------
+        kind : {"run", "flow", "queue", "router", "station", "channel"}
+
+        Returns
+        -------
+        list of str
+            Those in the data set, in the order of the columns of `frame`.
+        """
+        there, extra = self.rows.schema.names, self._extra()
+        if kind == "run":
+            return [name for name in there if name in columns.RUN_METRICS or name in extra]
+        return [name for name in columns.metrics_of(kind) if name in there]
+
     def _frame(self, kind: str) -> pd.DataFrame:
         there = self.rows.schema.names
-        if kind == "run":
-            about: list[str] = list(columns.RUN)
-            metrics: Sequence[str] = [n for n in there if n in columns.RUN_METRICS or n in self._extra()]
-        else:
-            about = ["name", *{"flow": ["flow_cc"], "queue": ["channel"], "station": ["channel", "role"]}.get(kind, [])]
-            metrics = columns.metrics_of(kind)
-        wanted = [*self.axes, *columns.IDENTITY, *about, *metrics]
+        about = ["name", *{"flow": ["flow_cc"], "queue": ["channel"], "station": ["channel", "role"]}.get(kind, [])]
+        wanted = [*self.axes, *columns.IDENTITY, *(columns.RUN if kind == "run" else about), *self.metrics(kind)]
         chosen = self.rows.of_kind(kind, [name for name in wanted if name in there])
         frame: pd.DataFrame = chosen.to_pandas().rename(columns={"name": kind})
         return frame

@@ -89,8 +89,8 @@ class Rows:
 
         wanted = self.schema.names if columns is None else columns
         if self._table is not None:
-            table = self._table if kind is None else self._table.filter(pc.equal(self._table["kind"], kind))
-            return table if columns is None else table.select(wanted)
+            table = self._table if columns is None else self._table.select(wanted)
+            return table if kind is None else table.filter(pc.equal(self._table["kind"], kind))
         path = self._path
         assert path is not None  # noqa: S101 - one of the two is there
         try:
