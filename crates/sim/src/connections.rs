@@ -42,6 +42,13 @@ impl Connections {
         self.ends.extend(other.ends);
     }
 
+    /// Frees what the totals do not need.
+    pub(crate) fn put_away(&mut self) {
+        for end in &mut self.ends {
+            end.put_away();
+        }
+    }
+
     /// An end of a flow; `None` for UDP and before the start.
     #[inline]
     pub(crate) fn get(&self, flow: usize, end: End) -> Option<&Connection> {

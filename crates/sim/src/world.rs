@@ -170,6 +170,7 @@ impl World<'_> {
     pub(crate) fn put_away(&mut self) {
         self.agenda = Agenda::idle();
         self.parcels = Parcels::default();
+        self.connections.put_away();
     }
 
     #[inline(always)]

@@ -3,8 +3,8 @@
 use crate::limits::Limits;
 use narrows_cc::start::Start;
 use narrows_cc::{
-    Ack, Advice, Congestion, CongestionControl, LostSegment, Needs, Path, Phase, PlainAck, Sent, Window, growth,
-    resume, start,
+    Ack, Advice, Congestion, CongestionControl, LostSegment, Needs, Path, Phase, PlainAck, Sent, Silent, Window,
+    growth, resume, start,
 };
 use narrows_settings::{Config, InitialWindow, SlowStart};
 use narrows_units::{Bytes, Duration};
@@ -108,6 +108,11 @@ impl Controller {
     #[inline]
     fn clamp(&mut self) {
         self.win.cwnd = self.win.cwnd.max(self.min).min(self.max);
+    }
+
+    /// Frees the algorithm at the end of a run; the window stays.
+    pub(crate) fn put_away(&mut self) {
+        self.cc = Box::new(Silent);
     }
 
     /// The algorithm, for inspection.

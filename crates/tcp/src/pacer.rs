@@ -57,10 +57,13 @@ fn ratio(percent: (u32, u32), win: &Window, smss: u64) -> u32 {
 /// Bits of a byte times nanoseconds of a second, in per cent.
 const SCALE: u64 = 80_000_000;
 
-/// Releases segments no faster than a rate. Without a rate it delays nothing.
+/// Releases segments no faster than a rate. Without a rate it delays nothing, and takes a pointer.
 #[derive(Debug, Default)]
-#[repr(C)]
-pub(crate) struct Pacer {
+pub(crate) struct Pacer(Option<Box<Paced>>);
+
+/// The state of a pacer that has paced something, or has a rate.
+#[derive(Debug, Default)]
+struct Paced {
     /// Whether a segment that could otherwise leave waits for the pacer.
     waiting: bool,
     next: Instant,
@@ -99,12 +102,12 @@ impl Pacer {
     /// The rate in force: the congestion control's own, or that of the connection's setting.
     #[inline]
     pub(crate) fn rate(&self, win: &Window) -> Option<Rate> {
-        win.pacing_rate.or((self.own > Rate::ZERO).then_some(self.own))
+        win.pacing_rate.or_else(|| self.0.as_ref().map(|paced| paced.own).filter(|&own| own > Rate::ZERO))
     }
 
     /// Whether it delays nothing, and has delayed nothing.
     pub(crate) fn is_off(&self, win: &Window) -> bool {
-        self.rate(win).is_none() && !self.waiting && self.next == Instant::ZERO
+        self.rate(win).is_none() && self.0.as_ref().is_none_or(|paced| !paced.waiting && paced.next == Instant::ZERO)
     }
 
     /// Recomputes the connection's own rate after an ACK, if its setting gives one.
@@ -112,15 +115,16 @@ impl Pacer {
     pub(crate) fn on_ack(&mut self, setting: Pacing, win: &Window, flight: u64, smss: u64, srtt: Option<Duration>) {
         if let Pacing::Ratio { slow_start, avoidance } = setting {
             let rate = srtt.and_then(|srtt| rate_by_ratio((slow_start, avoidance), win, flight, smss, srtt));
-            self.own = rate.unwrap_or(Rate::ZERO);
+            self.0.get_or_insert_default().own = rate.unwrap_or(Rate::ZERO);
         }
     }
 
     /// Whether a segment may leave now; if not, [`deadline`](Self::deadline) says when.
     #[inline]
     pub(crate) fn admits(&mut self, now: Instant) -> bool {
-        self.waiting = now < self.next && !self.turn.as_ref().is_some_and(|turn| turn.left > 0 && turn.began == now);
-        !self.waiting
+        let Some(paced) = &mut self.0 else { return true };
+        paced.waiting = now < paced.next && !paced.turn.as_ref().is_some_and(|turn| turn.left > 0 && turn.began == now);
+        !paced.waiting
     }
 
     /// A data segment left.
@@ -131,25 +135,27 @@ impl Pacer {
         if !from_the_first && segment.number < UNPACED {
             return;
         }
-        let turn = self.turn.get_or_insert_default();
+        let Paced { turn, next, .. } = &mut **self.0.get_or_insert_default();
+        let turn = turn.get_or_insert_default();
         if let Some(burst) = segment.burst {
-            self.next = turn.together(burst, Bytes::new(segment.bytes), rate, (self.next, now));
+            *next = turn.together(burst, Bytes::new(segment.bytes), rate, (*next, now));
             return;
         }
-        if now > self.next {
+        if now > *next {
             turn.clock.restart();
-            self.next = now;
+            *next = now;
         }
-        self.next += turn.clock.time_for(Bytes::new(segment.bytes), rate);
+        *next += turn.clock.time_for(Bytes::new(segment.bytes), rate);
     }
 
     /// A data segment left in a super-packet (`tcp_update_skb_after_send`): as the first of it if `first`.
     #[inline]
     pub(crate) fn on_sent_together(&mut self, segment: Departure, first: bool, win: &Window, now: Instant) {
         let Some(rate) = self.rate(win).filter(|_| segment.number >= UNPACED) else { return };
-        let turn = self.turn.get_or_insert_default();
+        let Paced { turn, next, .. } = &mut **self.0.get_or_insert_default();
+        let turn = turn.get_or_insert_default();
         turn.left = if first { 0 } else { 1 };
-        self.next = turn.together(1, Bytes::new(segment.bytes), rate, (self.next, now));
+        *next = turn.together(1, Bytes::new(segment.bytes), rate, (*next, now));
         // The end of a super-packet is not the pacer's to know.
         turn.left = 0;
     }
@@ -157,36 +163,43 @@ impl Pacer {
     /// When the next segment may leave; in the past if it may at once.
     #[inline]
     pub(crate) fn due(&self) -> Instant {
-        self.next
+        self.0.as_ref().map_or(Instant::ZERO, |paced| paced.next)
     }
 
     /// Lets nothing leave before `until`.
     pub(crate) fn hold(&mut self, until: Instant) {
-        self.next = self.next.max(until);
+        let paced = self.0.get_or_insert_default();
+        paced.next = paced.next.max(until);
     }
 
     /// Lets the next segment leave at once.
     pub(crate) fn release(&mut self) {
-        (self.next, self.waiting) = (Instant::ZERO, false);
+        if let Some(paced) = &mut self.0 {
+            (paced.next, paced.waiting) = (Instant::ZERO, false);
+        }
     }
 
     /// Notes that no segment waits any longer.
     #[inline]
     pub(crate) fn idle(&mut self) {
-        self.waiting = false;
+        if let Some(paced) = &mut self.0 {
+            paced.waiting = false;
+        }
     }
 
     /// Stops waiting if the deadline has passed. A segment that still waits sets it again at the next poll. A
     /// connection that no longer sends (all is acknowledged, the FIN too) does not, and its timer must not stay in the
     /// past.
     pub(crate) fn on_timeout(&mut self, now: Instant) {
-        self.waiting &= now < self.next;
+        if let Some(paced) = &mut self.0 {
+            paced.waiting &= now < paced.next;
+        }
     }
 
     /// When the waiting segment may leave.
     #[inline]
     pub(crate) fn deadline(&self) -> Instant {
-        if self.waiting { self.next } else { Instant::NEVER }
+        self.0.as_ref().filter(|paced| paced.waiting).map_or(Instant::NEVER, |paced| paced.next)
     }
 }
 
@@ -254,7 +267,7 @@ mod tests {
         assert_eq!(pacer.deadline(), ms(5) + Duration::from_micros(1500));
         let due = pacer.deadline();
         pacer.on_sent(burst(13), &win, due);
-        assert_eq!(pacer.next, ms(7) + Duration::from_micros(500), "in time: the whole gap");
+        assert_eq!(pacer.due(), ms(7) + Duration::from_micros(500), "in time: the whole gap");
         assert!(pacer.admits(ms(5) + Duration::from_micros(1500)), "two are left of the burst");
         assert!(!pacer.admits(ms(7)), "and none at another time");
     }

@@ -70,7 +70,7 @@ pub(crate) struct Receiver {
     /// Delayed ACKs: full segments per ACK. A scenario has 1000 at most, and two octets fill a hole here.
     every: u16,
     /// Duplicate range to report in the next ACK (RFC 2883).
-    dsack: Option<(u64, u64)>,
+    dsack: Option<Box<(u64, u64)>>,
     /// Farthest right edge of the window ever advertised; data before it is accepted.
     edge: u64,
     /// Right edge of the window as advertised last. It lies before `edge` where a scheme may shrink the window, and by
@@ -86,7 +86,7 @@ pub(crate) struct Receiver {
     /// Offset of the peer's FIN once known.
     fin: MaybeOffset,
     /// A scheme's bound of the window.
-    cap: Option<WindowCap>,
+    cap: Option<Box<WindowCap>>,
     /// Bytes that the application has read in all; only kept while it reads by hand.
     read: u64,
     /// The rules of Linux, if they decide ACKs or the window.
@@ -123,7 +123,7 @@ impl Receiver {
             edge: first,
             offered: first,
             promised: first,
-            cap,
+            cap: cap.map(Box::new),
             shift: 0,
             acked: 0,
             field: None,
@@ -155,7 +155,7 @@ impl Receiver {
     /// Sets a scheme's bound of the window.
     #[inline]
     pub(crate) fn set_cap(&mut self, cap: Option<WindowCap>) {
-        (self.cap, self.field) = (cap, None);
+        (self.cap, self.field) = (cap.map(Box::new), None);
     }
 
     /// Offset of a sequence number near RCV.NXT; negative before the stream.
@@ -294,7 +294,7 @@ impl Receiver {
         let end = (stop + u64::from(fin)).min(last);
         let start = offset.max(0) as u64;
         if sack && start < self.nxt && start < end {
-            self.dsack = Some((start, end.min(self.nxt)));
+            self.dsack = Some(Box::new((start, end.min(self.nxt))));
         }
         let from = start.max(self.nxt);
         if from >= end {
@@ -304,7 +304,7 @@ impl Receiver {
         if from > self.nxt {
             let inserted = self.waiting.get_or_insert_default().insert(from, end);
             self.gap = true;
-            self.dsack = if sack { inserted.duplicate } else { None };
+            self.dsack = inserted.duplicate.filter(|_| sack).map(Box::new);
             self.ack_now = true;
             return if inserted.new == 0 { Arrival::Duplicate } else { Arrival::OutOfOrder };
         }
@@ -312,7 +312,7 @@ impl Receiver {
         self.nxt = end;
         if let Some(waiting) = self.waiting.as_mut().filter(|_| filled) {
             if sack && let Some(held) = waiting.overlap(from, end) {
-                self.dsack = Some(held);
+                self.dsack = Some(Box::new(held));
             }
             self.nxt = waiting.advance(end);
             self.gap = !waiting.is_empty();
@@ -384,7 +384,7 @@ impl Receiver {
     /// Takes octets that were received before, from `offset` to `end`; reports them if `report`.
     pub(crate) fn on_old(&mut self, offset: i64, end: i64, report: bool) -> Arrival {
         if report && end > offset && end > 0 {
-            self.dsack = Some((offset.max(0) as u64, end as u64));
+            self.dsack = Some(Box::new((offset.max(0) as u64, end as u64)));
         }
         self.field = None;
         self.ack_now = true;
@@ -420,7 +420,7 @@ impl Receiver {
     /// Bounds the window that is advertised (`TCP_WINDOW_CLAMP`).
     pub(crate) fn set_clamp(&mut self, clamp: Option<Bytes>) {
         if let Some(clamp) = clamp {
-            self.cap = Some(WindowCap { bytes: clamp, shrink: false });
+            self.cap = Some(Box::new(WindowCap { bytes: clamp, shrink: false }));
             self.field = None;
         } else if self.cap.is_some() {
             (self.cap, self.field) = (None, None);
@@ -492,8 +492,8 @@ impl Receiver {
         let mut blocks = SackBlocks::EMPTY;
         let first = self.first;
         let seq = |offset: u64| first + Bytes::new(offset);
-        if let Some((left, right)) = self.dsack.take() {
-            blocks.push(seq(left), seq(right));
+        if let Some(held) = self.dsack.take() {
+            blocks.push(seq(held.0), seq(held.1));
         }
         if let Some(waiting) = &self.waiting {
             waiting

@@ -11,8 +11,8 @@ static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
 /// Limits, in bytes, of the heap that two idle ends hold, congestion controls included, before anything was lost and
 /// after.
-const FRESH: usize = 2_688;
-const AFTER_LOSSES: usize = 3_456;
+const FRESH: usize = 2_560;
+const AFTER_LOSSES: usize = 3_328;
 
 /// Two ends that have exchanged `segments` segments in windows of up to as many, with a loss if `lossy`, and are idle
 /// now.

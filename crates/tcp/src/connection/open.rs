@@ -199,14 +199,15 @@ impl Connection {
         if self.congestion.needs.losses {
             self.tx.board.report_losses();
         }
-        self.initial_window = crate::congestion::initial_window(self.config.initial_window, self.smss);
+        let initial = crate::congestion::initial_window(self.config.initial_window, self.smss);
+        self.initial_window = u32::try_from(initial).unwrap_or(u32::MAX);
         // After the loss of a SYN or SYN-ACK the window is one segment (RFC 5681, section 3.1).
         let lost = match &self.socket {
             // Linux looks at timeouts, and forgives one retransmission (`tcp_init_transfer`).
             Some(socket) => syn.retransmissions > 1 && socket.syn_timeouts > 0,
             None => syn.retransmissions > 0,
         };
-        self.congestion.start(if lost { self.smss } else { self.initial_window }, self.smss);
+        self.congestion.start(if lost { self.smss } else { u64::from(self.initial_window) }, self.smss);
         if syn.retransmissions > 0 {
             self.rto.restart_after_lost_syn();
         } else if !early {

@@ -145,7 +145,7 @@ impl Connection {
         Path {
             now,
             smss: Bytes::new(self.smss),
-            initial_window: Bytes::new(self.initial_window),
+            initial_window: Bytes::new(u64::from(self.initial_window)),
             srtt: self.rto.srtt(),
             min_rtt: self.rtt.min(),
             rto: self.rto.current(),

@@ -230,7 +230,7 @@ impl super::Receiver {
 
     /// The least bound of the window: that of a scheme, and RLWND.
     pub(super) fn bound(&self) -> Option<u64> {
-        let cap: Option<WindowCap> = self.cap;
+        let cap: Option<WindowCap> = self.cap.as_deref().copied();
         let scheme = cap.map(|cap| cap.bytes.as_u64());
         let own = self.rledbat().map(|rledbat| rledbat.cap(self.shift));
         match (scheme, own) {

@@ -6,7 +6,7 @@ impl Receiver {
     /// Whether the right edge may move left.
     #[inline]
     fn shrinks(&self) -> bool {
-        self.cap.is_some_and(|cap| cap.shrink)
+        self.cap.as_ref().is_some_and(|cap| cap.shrink)
     }
 
     /// The smallest step of the right edge. Linux has no such step with window scaling, where its window is in units.

@@ -35,7 +35,7 @@ impl Fack {
 
 /// Whether snd.fack is far enough ahead; if so, or in an episode, all holes below it are lost.
 fn judge(case: &Case<'_>, board: &mut Scoreboard) -> Judgement {
-    let bound = u64::from(case.settings.dupthresh) * case.settings.smss;
+    let bound = u64::from(case.settings.dupthresh) * u64::from(case.settings.smss);
     let ahead = board.high_sacked().saturating_sub(case.ack.una) > bound;
     let due = ahead || case.enough_dupacks;
     let newly_lost = if due || !case.may_enter { board.mark_lost(1, 0) } else { 0 };

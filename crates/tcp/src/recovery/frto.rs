@@ -59,7 +59,7 @@ impl Frto {
     /// Before any timeout.
     pub(super) fn new(settings: &Settings) -> Self {
         let Settings { sack, style, smss, .. } = *settings;
-        Self { sack, style, step: Step::Off, smss, una: 0, left: 0 }
+        Self { sack, style, step: Step::Off, smss: smss.into(), una: 0, left: 0 }
     }
 
     /// Octets by which the usable window is larger, because they have left the network.

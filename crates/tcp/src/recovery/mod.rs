@@ -99,7 +99,7 @@ pub(crate) trait LossRecovery: fmt::Debug + Send {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     /// SMSS in bytes.
-    pub(crate) smss: u64,
+    pub(crate) smss: u32,
     /// Duplicate ACKs that mean loss.
     pub(crate) dupthresh: u32,
     /// Limited transmit (RFC 3042).
@@ -120,16 +120,16 @@ pub(crate) struct Settings {
     pub(crate) style: RecoveryStyle,
 }
 
-/// All recoveries. The set is closed, so the calls of every ACK and segment need no dynamic dispatch.
+/// All recoveries. The set is closed, so the calls of every ACK and segment need no dynamic dispatch. Those that are
+/// larger than [`sack::Sack`] are boxed.
 #[derive(Debug)]
 enum Kind {
     RtoOnly(rto_only::RtoOnly),
-    Tahoe(tahoe::Tahoe),
-    Reno(reno::Reno),
-    NewReno(newreno::NewReno),
+    Tahoe(Box<tahoe::Tahoe>),
+    Reno(Box<reno::Reno>),
+    NewReno(Box<newreno::NewReno>),
     Sack(sack::Sack),
-    Fack(fack::Fack),
-    /// Boxed, because it is larger than the others and needed only where something is SACKed or lost.
+    Fack(Box<fack::Fack>),
     Rack(Box<rack::Rack>),
 }
 
@@ -354,7 +354,7 @@ impl Recovery {
 /// The recovery that the configuration asks for; SACK only if the handshake agreed on it.
 pub(crate) fn build(config: &Config, smss: u64, sack: bool, board: &mut Scoreboard) -> Recovery {
     let settings = Settings {
-        smss,
+        smss: u32::try_from(smss).unwrap_or(u32::MAX),
         dupthresh: config.dupthresh.max(1),
         limited_transmit: config.limited_transmit,
         full_ack_cap: config.full_ack_cap,
@@ -367,13 +367,13 @@ pub(crate) fn build(config: &Config, smss: u64, sack: bool, board: &mut Scoreboa
     };
     let kind = match config.recovery {
         RecoveryKind::RtoOnly => Kind::RtoOnly(rto_only::RtoOnly::default()),
-        RecoveryKind::Tahoe => Kind::Tahoe(tahoe::Tahoe::new(settings)),
-        RecoveryKind::Reno => Kind::Reno(reno::Reno::new(settings)),
+        RecoveryKind::Tahoe => Kind::Tahoe(Box::new(tahoe::Tahoe::new(settings))),
+        RecoveryKind::Reno => Kind::Reno(Box::new(reno::Reno::new(settings))),
         RecoveryKind::Sack if sack => Kind::Sack(sack::Sack::new(settings, board)),
-        RecoveryKind::Fack if sack => Kind::Fack(fack::Fack::new(settings, board)),
+        RecoveryKind::Fack if sack => Kind::Fack(Box::new(fack::Fack::new(settings, board))),
         RecoveryKind::Rack if sack => Kind::Rack(Box::new(rack::Rack::new(settings, board))),
         RecoveryKind::NewReno | RecoveryKind::Sack | RecoveryKind::Fack | RecoveryKind::Rack => {
-            Kind::NewReno(newreno::NewReno::new(settings))
+            Kind::NewReno(Box::new(newreno::NewReno::new(settings)))
         }
     };
     Recovery::new(kind, settings.style)

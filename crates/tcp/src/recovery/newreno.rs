@@ -50,7 +50,7 @@ impl NewReno {
         if self.in_recovery && ack.una < self.recover {
             self.partial_acks += 1;
             self.retransmit = board.is_head_missing();
-            let smss = self.settings.smss;
+            let smss = u64::from(self.settings.smss);
             self.inflation -= i64::try_from(ack.acked).unwrap_or(i64::MAX);
             if ack.acked >= smss {
                 self.inflation += smss as i64;
@@ -69,7 +69,7 @@ impl NewReno {
         let left_recovery = self.in_recovery;
         let left_loss = self.loss.ends(ack.una);
         self.reset();
-        let smss = self.settings.smss;
+        let smss = u64::from(self.settings.smss);
         let cap = board.flight().max(smss) + smss;
         Verdict {
             exit: left_recovery | left_loss,
@@ -80,7 +80,7 @@ impl NewReno {
 
     fn on_duplicate(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict {
         self.dupacks += 1;
-        let smss = self.settings.smss as i64;
+        let smss = i64::from(self.settings.smss);
         if self.in_recovery {
             self.inflation += smss;
         } else if self.dupacks == self.settings.dupthresh && covers_more(ack.una, self.recover) {

@@ -39,7 +39,7 @@ impl Reno {
 
     fn on_duplicate(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Verdict {
         self.dupacks += 1;
-        let smss = self.settings.smss as i64;
+        let smss = i64::from(self.settings.smss);
         if self.in_recovery {
             self.inflation += smss;
         } else if self.dupacks == self.settings.dupthresh && self.loss.is_behind(ack.una) {

@@ -64,7 +64,7 @@ pub(super) struct Case<'a> {
 /// RFC 6675's `IsLost`; an episode is due once it holds for the head (section 5, steps 1 and 2).
 fn judge(case: &Case<'_>, board: &mut Scoreboard) -> Judgement {
     let Settings { smss, dupthresh, .. } = *case.settings;
-    let newly_lost = board.mark_lost(dupthresh, u64::from(dupthresh - 1) * smss);
+    let newly_lost = board.mark_lost(dupthresh, u64::from(dupthresh - 1) * u64::from(smss));
     let head_lost = board.head().is_some_and(|s| s.has(flag::LOST));
     Judgement { newly_lost, due: head_lost || case.enough_dupacks }
 }
@@ -113,7 +113,7 @@ impl Sack {
         }
         let Settings { smss, dupthresh, .. } = self.settings;
         if board.awaits_retransmissions() {
-            let octets = u64::from(dupthresh - 1) * smss;
+            let octets = u64::from(dupthresh - 1) * u64::from(smss);
             (verdict.newly_lost, verdict.lost_retransmission) = board.mark_lost_retransmissions(dupthresh, octets);
         }
         let overtakes = self.settings.lost_retransmission && !self.by_blocks_alone;

@@ -51,7 +51,7 @@ impl Tahoe {
             return Verdict { enter: true, restart: true, newly_lost, ..Verdict::default() };
         }
         if self.settings.limited_transmit && self.dupacks < self.settings.dupthresh {
-            self.inflation = i64::from(self.dupacks.min(2)) * self.settings.smss as i64;
+            self.inflation = i64::from(self.dupacks.min(2)) * i64::from(self.settings.smss);
         }
         Verdict::default()
     }

@@ -65,16 +65,16 @@ pub(crate) struct Scoreboard {
     above_bytes: u64,
     /// Discontiguous SACKed ranges at or above the frontier.
     above_ranges: u32,
+    /// Number of the last transmission.
+    turn: u16,
+    /// What is kept for recovery and congestion control; see [`keep`].
+    keeps: u8,
+    /// Whether any retransmission is watched, so that an ACK without losses need not look at `losses`.
+    awaits: bool,
     /// Offset after the highest SACKed octet.
     high_sacked: u64,
     /// Index of the first segment above HighRxt.
     next_rxt: u64,
-    /// What is kept for recovery and congestion control; see [`keep`].
-    keeps: u8,
-    /// Number of the last transmission.
-    turn: u16,
-    /// Whether any retransmission is watched, so that an ACK without losses need not look at `losses`.
-    awaits: bool,
     /// The stamps of `segments`, where delivery-rate samples are taken.
     stamps: Option<Box<Stamps>>,
     /// None as long as nothing was lost or reordered.
@@ -402,6 +402,11 @@ impl Scoreboard {
         }
         self.losses = None;
         self.awaits = false;
+    }
+
+    /// Frees the segments at the end of a run; the sums stay.
+    pub(crate) fn put_away(&mut self) {
+        (self.segments, self.stamps, self.losses) = (VecDeque::new(), None, None);
     }
 
     /// Subtracts a segment from the running sums by state.

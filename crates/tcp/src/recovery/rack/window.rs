@@ -39,7 +39,7 @@ impl ReorderingWindow {
         let Settings { style, smss, dupthresh, .. } = *settings;
         Self {
             style,
-            smss,
+            smss: smss.into(),
             dupthresh,
             seen: 0,
             degree: dupthresh,
