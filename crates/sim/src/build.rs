@@ -20,6 +20,21 @@ use narrows_scenario::Scenario;
 use narrows_scheme::Port;
 use narrows_units::Instant;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What the parts of a run on several threads share: nodes, links, and the ways of flows.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    topology: Arc<Topology>,
+    routes: Routes,
+}
+
+impl Shared {
+    /// What a `World` shares with others of the same scenario.
+    pub(crate) fn of(world: &World<'_>) -> Self {
+        Self { topology: Arc::clone(&world.topology), routes: world.routes.clone() }
+    }
+}
 
 /// Builds the `World` of one run.
 ///
@@ -27,6 +42,15 @@ use std::collections::BTreeMap;
 /// [`RunError::TooLarge`], [`RunError::Unknown`], [`RunError::Scheme`], [`RunError::Queue`], [`RunError::Radio`] and
 /// [`RunError::Stopped`].
 pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result<World<'a>, RunError> {
+    build_with(scenario, options, None)
+}
+
+/// Like [`build`], with what another `World` of the same scenario shares.
+pub(crate) fn build_with<'a>(
+    scenario: &'a Scenario,
+    options: &Options<'_>,
+    shared: Option<Shared>,
+) -> Result<World<'a>, RunError> {
     let seeds = Seeds::new(options.seed, options.run);
     let flows = scenario.flows.len();
     if flows > MAX_FLOWS {
@@ -42,7 +66,10 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
         allowed: MAX_SLOTS,
     })?;
     let go_on = || if options.stopped() { Err(RunError::Stopped) } else { Ok(()) };
-    let topology = Topology::new(scenario);
+    let Shared { topology, mut routes } = match shared {
+        Some(shared) => shared,
+        None => shared_by_parts(scenario, options)?,
+    };
     go_on()?;
     let factory = Factory::new(scenario, seeds, options.algorithms)?;
     go_on()?;
@@ -54,8 +81,6 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
     for edge in (links.len()..topology.edges.len()).filter(|&edge| nodes.sees_departures(edge)) {
         radio.tell_departures(edge - links.len(), edge);
     }
-    let mut routes = Routes::new(scenario, &topology, || options.stopped()).ok_or(RunError::Stopped)?;
-    go_on()?;
     fold(scenario, &topology, &nodes, &mut links, &mut routes);
     go_on()?;
     let touched = Touched::by(scenario);
@@ -104,6 +129,12 @@ pub(crate) fn build<'a>(scenario: &'a Scenario, options: &Options<'_>) -> Result
     world.prepare();
     world.allow_ahead(options.algorithms.is_some());
     Ok(world)
+}
+
+fn shared_by_parts(scenario: &Scenario, options: &Options<'_>) -> Result<Shared, RunError> {
+    let topology = Arc::new(Topology::new(scenario));
+    let routes = Routes::new(scenario, &topology, || options.stopped()).ok_or(RunError::Stopped)?;
+    Ok(Shared { topology, routes })
 }
 
 fn nodes(scenario: &Scenario, factory: &Factory) -> Vec<Node> {

@@ -13,25 +13,29 @@
 //! a random stream belongs to one part. So results are bit-identical to those of one thread.
 
 mod cut;
+mod meeting;
 mod place;
 mod rows;
 mod traffic;
 
-use crate::build::build;
+use crate::build::{Shared, build_with};
 use crate::edge::Link;
 use crate::parcels::Parcel;
 use crate::run::{Options, RunError, Threads, no_samples};
 use crate::slots::Slots;
 use crate::world::World;
 use cut::Cut;
+use meeting::Meeting;
 use narrows_fabric::Progress;
 use narrows_samples::{NoProbe, Probe, Samples};
 use narrows_scenario::{Sampling, Scenario};
 use narrows_units::Instant;
 use narrows_wire::Packet;
-use rows::{Boxes, FLOWS_BY, QUEUES_BY, Rows, Writer};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use rows::{FLOWS_BY, QUEUES_BY, Rows, Writer};
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::ScopedJoinHandle;
 
 /// Threads that a run takes by itself, if it may and if they pay: as many as have been measured.
 const MOST_BY_ITSELF: usize = 2;
@@ -58,140 +62,6 @@ pub(crate) struct Share {
     out: Vec<Vec<Crossing>>,
     earliest: Instant,
     rows: Rows,
-}
-
-/// What parts hand to each other at the end of a window.
-#[derive(Debug)]
-struct Exchange {
-    /// Per part: its next event, or the earliest arrival of a packet that it hands over.
-    next: Vec<AtomicU64>,
-    /// Packets, by the part that they come from times the number of parts, plus the part that they go to.
-    letters: Vec<Mutex<Vec<Crossing>>>,
-    /// Per part: rows of samples that it has made.
-    rows: Vec<Boxes>,
-}
-
-/// What the threads of a run share.
-///
-/// Parts meet once per window. What they write at the end of one window they read at the beginning of the next, while
-/// others may already write at its end; so windows use two exchanges in turn.
-#[derive(Debug)]
-struct Meeting {
-    cut: Arc<Cut>,
-    here: AtomicUsize,
-    round: AtomicUsize,
-    exchanges: [Exchange; 2],
-    broken: AtomicBool,
-}
-
-/// Tells the other parts when a part panics, so that they do not wait for it.
-struct Leave<'a>(&'a AtomicBool);
-
-impl Drop for Leave<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.store(true, Ordering::Release);
-        }
-    }
-}
-
-/// Turns of a waiting thread before it offers its core to others: few, because on a busy machine the part that it waits
-/// for may have no other core.
-const TURNS: u32 = 100;
-
-impl Exchange {
-    fn new(parts: usize) -> Self {
-        Self {
-            next: (0..parts).map(|_| AtomicU64::new(0)).collect(),
-            letters: (0..parts * parts).map(|_| Mutex::default()).collect(),
-            rows: (0..parts).map(|_| Boxes::default()).collect(),
-        }
-    }
-
-    /// Hands over what part `own` has for others. The letter boxes give back empty vectors with room.
-    fn put(&self, world: &mut World<'_>, own: usize) -> Option<()> {
-        let share = world.share.as_mut()?;
-        for (part, out) in share.out.iter_mut().enumerate().filter(|(_, out)| !out.is_empty()) {
-            core::mem::swap(&mut *self.letters[own * self.next.len() + part].lock().ok()?, out);
-        }
-        share.rows.put_into(&self.rows[own]);
-        let earliest = core::mem::replace(&mut share.earliest, Instant::NEVER);
-        let next = world.agenda.next().map_or(Instant::NEVER, |(time, _)| time).min(earliest);
-        self.next[own].store(next.as_nanos(), Ordering::Release);
-        Some(())
-    }
-
-    /// Takes the packets for part `own`.
-    fn take(&self, world: &mut World<'_>, own: usize) -> Option<()> {
-        let parts = self.next.len();
-        for part in (0..parts).filter(|&part| part != own) {
-            world.accept(&mut *self.letters[part * parts + own].lock().ok()?);
-        }
-        Some(())
-    }
-}
-
-impl Meeting {
-    fn new(cut: &Arc<Cut>) -> Self {
-        Self {
-            cut: Arc::clone(cut),
-            here: AtomicUsize::new(0),
-            round: AtomicUsize::new(0),
-            exchanges: [Exchange::new(cut.parts), Exchange::new(cut.parts)],
-            broken: AtomicBool::new(false),
-        }
-    }
-
-    /// Waits until all parts are here; returns whether one of them gave up.
-    fn wait(&self) -> bool {
-        let round = self.round.load(Ordering::Acquire);
-        if self.here.fetch_add(1, Ordering::AcqRel) + 1 == self.cut.parts {
-            self.here.store(0, Ordering::Relaxed);
-            self.round.store(round + 1, Ordering::Release);
-        }
-        let mut turns = 0;
-        while self.round.load(Ordering::Acquire) == round && !self.broken.load(Ordering::Acquire) {
-            turns += 1;
-            if turns < TURNS { std::hint::spin_loop() } else { std::thread::yield_now() }
-        }
-        self.broken.load(Ordering::Acquire)
-    }
-
-    /// Runs one part to the end; `writer` is that of a part that writes rows.
-    fn attend(&self, world: &mut World<'_>, own: usize, mut writer: Option<Writer<'_>>, options: &Options<'_>) {
-        let _leave = Leave(&self.broken);
-        if self.windows(world, own, &mut writer, options).is_none() {
-            self.broken.store(true, Ordering::Release);
-        }
-    }
-
-    /// Runs one part window by window; `None` if it gave up.
-    fn windows(
-        &self,
-        world: &mut World<'_>,
-        own: usize,
-        writer: &mut Option<Writer<'_>>,
-        options: &Options<'_>,
-    ) -> Option<()> {
-        for exchange in self.exchanges.iter().cycle() {
-            exchange.put(world, own)?;
-            if self.wait() {
-                return None;
-            }
-            let first = exchange.next.iter().map(|next| next.load(Ordering::Acquire)).min()?;
-            exchange.take(world, own)?;
-            if let Some(writer) = writer
-                && !writer.write(own, &exchange.rows, &self.cut)
-            {
-                return None;
-            }
-            if first > world.end.as_nanos() {
-                break;
-            }
-            world.run_before(Instant::from_nanos(first) + self.cut.window, options)?;
-        }
-        Some(())
-    }
 }
 
 impl World<'_> {
@@ -296,55 +166,74 @@ pub(crate) fn run_in_parts<'a>(
     if options.threads == Threads::WherePays && taken.is_none() {
         return Ok(false);
     }
-    let mut others = (1..cut.parts).map(|_| build(scenario, options)).collect::<Result<Vec<_>, _>>()?;
-    cut.share(world, 0);
-    for (number, other) in others.iter_mut().enumerate() {
-        cut.share(other, number + 1);
-    }
     let meeting = Meeting::new(&cut);
     let sampled = world.sampling != Sampling::Off;
     let mut beside = no_samples(options);
-    let flows = world.flows.len();
-    let mut writer = Some(Writer::new(&mut beside, flows)).filter(|_| sampled);
-    let all = std::thread::scope(|scope| {
-        for (number, other) in others.iter_mut().enumerate() {
-            let meeting = &meeting;
-            let writer = if number + 1 == FLOWS_BY { writer.take() } else { None };
-            let attend = move || meeting.attend(other, number + 1, writer, options);
-            if std::thread::Builder::new().spawn_scoped(scope, attend).is_err() {
-                meeting.broken.store(true, Ordering::Release);
-                return false;
+    let mut writer = Some(Writer::new(&mut beside, world.flows.len())).filter(|_| sampled);
+    let others = std::thread::scope(|scope| {
+        let mut threads = Vec::with_capacity(cut.parts - 1);
+        for own in 1..cut.parts {
+            let (meeting, shared) = (&meeting, Shared::of(world));
+            let writer = if own == FLOWS_BY { writer.take() } else { None };
+            let part = move || run_other(meeting, own, scenario, shared, writer, options);
+            match std::thread::Builder::new().spawn_scoped(scope, part) {
+                Ok(thread) => threads.push(thread),
+                Err(_) => {
+                    // The system has no thread for each part; those that started end when they come to the meeting.
+                    meeting.give_up();
+                    return None;
+                }
             }
         }
+        cut.share(world, 0);
         let writer = Some(Writer::new(samples, 0)).filter(|_| sampled);
         meeting.attend(world, QUEUES_BY, writer, options);
-        true
+        let own = if meeting.is_given_up() { Err(RunError::Stopped) } else { finish(world, options.progress) };
+        let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        let others: Result<Vec<_>, _> = threads.into_iter().map(join).collect();
+        Some(own.and(others))
     });
-    if !all {
-        // The system has no thread for each part; those that started have done nothing.
-        *world = build(scenario, options)?;
-        return Ok(false);
-    }
+    let Some(others) = others else { return Ok(false) };
     if let Some(fault) = samples.fault().or(beside.fault()) {
         return Err(fault.clone().into());
     }
-    if meeting.broken.load(Ordering::Acquire) {
-        return Err(RunError::Stopped);
-    }
-    samples.flows = beside.flows;
-    // No event is left; this counts what was transmitted by the end.
-    world.run(&mut NoProbe, options.progress)?;
-    for (number, mut other) in others.into_iter().enumerate() {
-        other.run(&mut NoProbe, options.progress.filter(|progress: &&Progress| progress.stopped()))?;
+    for (number, other) in others?.into_iter().enumerate() {
         cut.merge(world, other, number + 1);
     }
+    samples.flows = beside.flows;
     Ok(true)
+}
+
+/// Builds and runs a part other than the first, on a thread of its own.
+fn run_other<'a>(
+    meeting: &Meeting,
+    own: usize,
+    scenario: &'a Scenario,
+    shared: Shared,
+    writer: Option<Writer<'_>>,
+    options: &Options<'_>,
+) -> Result<World<'a>, RunError> {
+    let mut world = meeting.or_give_up(|| build_with(scenario, options, Some(shared)))?;
+    meeting.cut.share(&mut world, own);
+    meeting.attend(&mut world, own, writer, options);
+    if meeting.is_given_up() {
+        return Err(RunError::Stopped);
+    }
+    finish(&mut world, None)?;
+    world.put_away();
+    Ok(world)
+}
+
+/// Counts what a part transmitted by the end of the run, when no event is left.
+fn finish(world: &mut World<'_>, progress: Option<&Progress>) -> Result<(), RunError> {
+    world.run(&mut NoProbe, progress)
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::build::build;
     use narrows_units::Duration;
 
     /// How a dumbbell of two pairs is cut into two: the parts of its nodes, and the lookahead.

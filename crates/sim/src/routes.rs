@@ -5,6 +5,7 @@
 
 use narrows_fabric::{Edge, Topology};
 use narrows_scenario::Scenario;
+use std::sync::Arc;
 
 /// A hop of a way: an edge, or the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,13 +53,13 @@ impl Way {
     }
 }
 
-/// All ways.
-#[derive(Debug)]
+/// All ways. Copies share them.
+#[derive(Clone, Debug)]
 pub(crate) struct Routes {
     /// The hops of all ways, each followed by its end.
-    hops: Vec<Hop>,
+    hops: Arc<[Hop]>,
     /// Per flow: its two ways, indexed by whether a packet travels along the flow (1) or back (0).
-    starts: Vec<[Way; 2]>,
+    starts: Arc<[[Way; 2]]>,
 }
 
 impl Routes {
@@ -81,7 +82,7 @@ impl Routes {
             known.get(place).map_or(Way(0), |&(.., way)| way)
         };
         let starts = scenario.flows.iter().map(|f| [way(f.to, f.from), way(f.from, f.to)]).collect();
-        Some(Self { hops, starts })
+        Some(Self { hops: hops.into(), starts })
     }
 
     /// The nodes that the packets of a flow pass, both ends included.
@@ -131,7 +132,7 @@ impl Routes {
     /// All pairs of consecutive edges on ways; the first edge of a way has no predecessor.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (Option<usize>, usize)> + '_ {
         let before = std::iter::once(Hop::END).chain(self.hops.iter().copied());
-        before.zip(&self.hops).filter_map(|(before, hop)| Some((before.edge(), hop.edge()?)))
+        before.zip(self.hops.iter()).filter_map(|(before, hop)| Some((before.edge(), hop.edge()?)))
     }
 
     /// All edges on ways, each with the next edge; the last edge of a way has none.
@@ -139,13 +140,15 @@ impl Routes {
         self.hops.iter().zip(self.hops.iter().skip(1)).filter_map(|(hop, next)| Some((hop.edge()?, next.edge())))
     }
 
-    /// Marks hops whose next hop is folded into them; `folded` decides it for two consecutive edges.
+    /// Marks hops whose next hop is folded into them; `folded` decides it for two consecutive edges. Shared ways stay as
+    /// they are: they were marked before they were shared.
     pub(crate) fn fold(&mut self, folded: impl Fn(usize, usize) -> bool) {
-        for index in 1..self.hops.len() {
-            if let (Some(before), Some(edge)) = (self.hops[index - 1].edge(), self.hops[index].edge())
+        let Some(hops) = Arc::get_mut(&mut self.hops) else { return };
+        for index in 1..hops.len() {
+            if let (Some(before), Some(edge)) = (hops[index - 1].edge(), hops[index].edge())
                 && folded(before, edge)
             {
-                self.hops[index - 1].0 |= 1;
+                hops[index - 1].0 |= 1;
             }
         }
     }

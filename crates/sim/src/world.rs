@@ -22,6 +22,7 @@ use narrows_scenario::{Sampling, Scenario};
 use narrows_units::Instant;
 use narrows_wire::{Ecn, Packet};
 use prefetch_index::prefetch_index;
+use std::sync::Arc;
 
 /// Number of flows from which prefetching pays: the state of so many does not stay in the caches.
 const MANY_FLOWS: usize = 256;
@@ -38,7 +39,7 @@ pub(crate) struct World<'a> {
     pub(crate) end: Instant,
     pub(crate) agenda: Agenda,
     pub(crate) slots: Slots,
-    pub(crate) topology: Topology,
+    pub(crate) topology: Arc<Topology>,
     pub(crate) nodes: Nodes,
     pub(crate) links: Vec<Link>,
     /// Per direction of a link, whether its host's senders are bounded by what waits in it; empty if none is.

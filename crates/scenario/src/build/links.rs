@@ -14,7 +14,7 @@ use narrows_units::{Bytes, Duration, Instant, Probability, Rate};
 use std::collections::BTreeSet;
 
 /// Largest IPv4 packet in bytes; no router makes a larger one.
-const LARGEST_PACKET: u64 = 65_535;
+pub(super) const LARGEST_PACKET: u64 = 65_535;
 
 /// A limit in bytes, or in time at a link's rate.
 #[derive(Debug)]
@@ -176,7 +176,7 @@ impl Build<'_> {
             impairments: impairments?,
         };
         let tables: Vec<_> = own.map(|own| (own, &own_path)).into_iter().chain([(link, path)]).collect();
-        links.note_idle(&made, &tables);
+        links.note_idle(&made, &tables, self.duration);
         Some(made)
     }
 

@@ -1,7 +1,7 @@
 //! Settings of links and queues that are legal but odd: they are warned of, not refused.
 
 use super::Build;
-use super::links::{Links, QueueLayer};
+use super::links::{LARGEST_PACKET, Links, QueueLayer};
 use crate::check::Path;
 use crate::problem::Place;
 use crate::quantity::{show_rate, show_time};
@@ -9,6 +9,10 @@ use crate::record::Record;
 use crate::types::{Direction, Flow, Loss};
 use narrows_settings::queue::{Discipline, Params, Value};
 use narrows_units::{Bytes, Duration, Rate};
+
+/// More than any packet takes with all headers. A link that carries so much during the run is not noted as slow, so that
+/// in a network of many links few are noted.
+const MORE_THAN_A_PACKET: Bytes = Bytes::new(2 * LARGEST_PACKET);
 
 /// A setting that may be odd. Whether it is depends on the flows and the duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,9 +75,9 @@ impl Links {
         }
     }
 
-    /// Notes settings with which a direction of a link may carry nothing. `layers` are the tables that give them, with
-    /// their paths, the uppermost first.
-    pub(super) fn note_idle(&mut self, made: &Direction, layers: &[(&Record, &Path<'_>)]) {
+    /// Notes settings with which a direction of a link may carry nothing in a run of `duration`. `layers` are the tables
+    /// that give them, with their paths, the uppermost first.
+    pub(super) fn note_idle(&mut self, made: &Direction, layers: &[(&Record, &Path<'_>)], duration: Duration) {
         let lost = match made.loss {
             Loss::None => false,
             Loss::Uniform(per) => per.is_certain(),
@@ -82,8 +86,8 @@ impl Links {
         let constant = made.trace.is_none() && made.changes.iter().all(|change| change.rate.is_none());
         let near = made.changes.iter().any(|change| change.delay.is_some());
         for (key, kind) in [
-            ("rate", constant.then_some(Kind::Slow(made.rate))),
-            ("delay", (!near).then_some(Kind::Late(made.delay))),
+            ("rate", (constant && made.rate.time_for(MORE_THAN_A_PACKET) >= duration).then_some(Kind::Slow(made.rate))),
+            ("delay", (!near && made.delay >= duration).then_some(Kind::Late(made.delay))),
             ("per", lost.then_some(Kind::Lost)),
             ("loss", lost.then_some(Kind::Lost)),
         ] {
