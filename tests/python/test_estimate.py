@@ -75,6 +75,36 @@ def test_memory_is_what_was_told_or_less(text: str, count: int, tmp_path: Path) 
     assert taken < told < 2 * taken, f"told {told}, taken {taken}"
 
 
+DUMBBELL = """
+duration = "300 ms"
+sampling = "off"
+topology = { kind = "dumbbell", pairs = 5000, bottleneck = { rate = "2 Gb/s", delay = "5 ms" }, \
+  access = { rate = "1 Gb/s", delay = "5 ms" } }
+flows = [{ name = "f", from = "s*", to = "d*", kind = "bulk", copies = COPIES }]
+"""
+
+THREADS = """
+import sys
+import narrows as nw
+from narrows.model.scenario import Scenario
+nw.run(Scenario.from_text(sys.argv[1]), threads=int(sys.argv[2]))
+print(1024 * int([l for l in open("/proc/self/status") if l.startswith("VmHWM")][0].split()[1]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc")
+def test_memory_of_a_second_thread_is_what_was_told_or_less() -> None:
+    text = DUMBBELL.replace("COPIES", "5000")
+    scenario = Scenario.from_text(text)
+    told = estimate.of(scenario, threads=2).memory_bytes - estimate.of(scenario).memory_bytes
+    assert estimate.of(scenario, threads=None) == estimate.of(scenario, threads=2)
+    one, two = (
+        int(subprocess.run([sys.executable, "-c", THREADS, text, threads], check=True, capture_output=True).stdout)
+        for threads in ("1", "2")
+    )
+    assert 0 < two - one < told, f"told {told}, taken {two - one}"
+
+
 @pytest.mark.parametrize(
     ("overrides", "cause"),
     [

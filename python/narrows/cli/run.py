@@ -194,7 +194,8 @@ def _check(scenario: Scenario, order: _Order, output: Path | None, *, quiet: boo
     from narrows.runs import simulated as runs
 
     workers = runs.processors() if order.jobs is None else order.jobs
-    made = estimate.check(scenario, order.runs, max(1, workers), output)
+    threads = 1 if order.until is not None else runs.threads_of(order.threads, order.runs)
+    made = estimate.check(scenario, order.runs, max(1, workers), output, threads)
     if made.disk_bytes >= _MUCH and not quiet:
         from narrows.base.memory import shown
 

@@ -32,6 +32,12 @@ NODE: Final = 4_000
 LINK: Final = 12_000
 """Bytes per link, both directions together."""
 
+THREAD_FLOW: Final = 3_000
+"""Bytes per flow that each further thread of a run takes (measured: 2 kB)."""
+
+THREAD_LINK: Final = 2_000
+"""Bytes per link that each further thread of a run takes (measured: 1.2 to 1.8 kB, nodes included)."""
+
 ROW: Final = 12
 """Bytes per row of samples on disk: packed 4 to 7 in the temporary file, and 1 to 5 in Parquet."""
 
@@ -61,7 +67,7 @@ class Estimate:
     cause: str
 
 
-def of(scenario: Scenario, runs: int = 1, jobs: int = 1) -> Estimate:
+def of(scenario: Scenario, runs: int = 1, jobs: int = 1, threads: int | None = 1) -> Estimate:
     """Estimate the resources that runs of a scenario need.
 
     Parameters
@@ -69,18 +75,21 @@ def of(scenario: Scenario, runs: int = 1, jobs: int = 1) -> Estimate:
     scenario : Scenario
     runs, jobs : int
         Number of runs, and how many run at the same time.
+    threads : int, optional
+        How many threads each run has if its network can be divided; ``None`` is as many as pay, at most two.
 
     Returns
     -------
     Estimate
     """
     size = scenario.core.size()
+    flow, link = _per_flow_and_link(threads)
     rows = runs * _rows(size)
     once = min(jobs, runs)
     parts = {
-        f"{size['flows']:,} flows (flows, copies)": size["flows"] * (once * FLOW + (runs - once) * KEPT_FLOW),
+        f"{size['flows']:,} flows (flows, copies)": size["flows"] * (once * flow + (runs - once) * KEPT_FLOW),
         f"{size['nodes']:,} nodes": once * size["nodes"] * NODE,
-        f"{size['links']:,} links": once * size["links"] * LINK,
+        f"{size['links']:,} links": once * size["links"] * link,
         f"{rows:,} samples (sampling)": min(rows * ROW, memory.samples_bytes()),
     }
     cause = max(parts, key=lambda part: parts[part])
@@ -89,7 +98,15 @@ def of(scenario: Scenario, runs: int = 1, jobs: int = 1) -> Estimate:
     return Estimate(rows, FIXED + sum(parts.values()), rows * ROW, cause)
 
 
-def check(scenario: Scenario, runs: int = 1, jobs: int = 1, directory: Path | None = None) -> Estimate:
+def _per_flow_and_link(threads: int | None) -> tuple[int, int]:
+    """Bytes per flow, and per link, of a run in progress."""
+    more = (2 if threads is None else threads) - 1
+    return FLOW + more * THREAD_FLOW, LINK + more * THREAD_LINK
+
+
+def check(
+    scenario: Scenario, runs: int = 1, jobs: int = 1, directory: Path | None = None, threads: int | None = 1
+) -> Estimate:
     """Refuse runs that need more memory or disk than is available, before they begin.
 
     Parameters
@@ -99,6 +116,8 @@ def check(scenario: Scenario, runs: int = 1, jobs: int = 1, directory: Path | No
         As for `of`.
     directory : pathlib.Path, optional
         Where samples that do not fit in memory are written; by default where `narrows.base.memory` puts them.
+    threads : int, optional
+        As for `of`.
 
     Returns
     -------
@@ -109,8 +128,9 @@ def check(scenario: Scenario, runs: int = 1, jobs: int = 1, directory: Path | No
     InputError
         With the estimate, the bound, and the setting that causes it.
     """
-    made = of(scenario, runs, jobs)
-    memory.check(made.memory_bytes, f"{scenario.path}: {made.cause}", "a smaller scenario, fewer runs or --jobs")
+    made = of(scenario, runs, jobs, threads)
+    fewer = "a smaller scenario, fewer runs or --jobs" + (", or --threads 1" if threads != 1 else "")
+    memory.check(made.memory_bytes, f"{scenario.path}: {made.cause}", fewer)
     room = free_bytes(directory or memory.spill_directory())
     if made.disk_bytes - memory.samples_bytes() > room:
         message = (
@@ -121,7 +141,7 @@ def check(scenario: Scenario, runs: int = 1, jobs: int = 1, directory: Path | No
     return made
 
 
-def check_one(scenario: Scenario) -> None:
+def check_one(scenario: Scenario, threads: int | None = 1) -> None:
     """Refuse a run that needs more memory than is available, just before it begins.
 
     For series of scenarios whose largest is not known in advance (contest, sweep, paper), and for live runs.
@@ -129,6 +149,8 @@ def check_one(scenario: Scenario) -> None:
     Parameters
     ----------
     scenario : Scenario
+    threads : int, optional
+        As for `of`.
 
     Raises
     ------
@@ -136,10 +158,11 @@ def check_one(scenario: Scenario) -> None:
         With the estimate, the bound, and the setting that causes it.
     """
     size = scenario.core.size()
-    most = size["flows"] * FLOW + size["nodes"] * NODE + size["links"] * LINK + _rows(size) * ROW
+    flow, link = _per_flow_and_link(threads)
+    most = size["flows"] * flow + size["nodes"] * NODE + size["links"] * link + _rows(size) * ROW
     if memory.never_refused(most):
         return  # asking the system for its memory takes longer than a short run
-    made = of(scenario)
+    made = of(scenario, threads=threads)
     allowed = "a smaller scenario, or fewer runs at a time (jobs)"
     memory.check(made.memory_bytes - FIXED, f"{scenario.path}: {made.cause}", allowed)
 

@@ -184,7 +184,7 @@ def run(
     in_range("runs", runs, 1, 1_000_000)
     each = threads_of(threads, runs)
     jobs = max(1, processors() // (each or 1)) if jobs is None else jobs
-    estimate.check(parsed, runs, in_range("jobs", jobs, 1, 4096))
+    estimate.check(parsed, runs, in_range("jobs", jobs, 1, 4096), threads=each)
     with captures.into(pcap, parsed, runs) as folder:
         tasks = [Task(parsed, chosen, index, captures.of_run(folder, index, runs), each) for index in range(runs)]
         made, interruption = _finished(tasks, jobs, progress, kept)
@@ -397,7 +397,7 @@ def engine_result(task: Task, gauge: _core.Progress, judged: Judged | None = Non
     """
     where = None if task.pcap_dir is None else str(task.pcap_dir)
     looks = None if judged is None else judged.looks
-    estimate.check_one(task.scenario)
+    estimate.check_one(task.scenario, task.threads)
     with _told(task):
         spill = (str(memory.spill_directory()), memory.budget())
         return _core.run(

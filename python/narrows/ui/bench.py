@@ -159,7 +159,7 @@ class Bench:
     def _run(self, text: str, path: str, number: int, gauge: _core.Progress) -> Finished:
         scenario = self._scenario(text, path)
         gauge.check()
-        task = Task(scenario, scenario.seed, number)
+        task = Task(scenario, scenario.seed, number, threads=None)
         began = time.monotonic()
         result = engine_result(task, gauge)
         finished = Finished(task, result, 1e3 * (time.monotonic() - began))
