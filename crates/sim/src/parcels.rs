@@ -296,6 +296,21 @@ impl Parcels {
         self.free.push(parcel.place() as u32);
     }
 
+    /// Takes a packet out for the table of another part, as it is stored: a segment, or a whole packet.
+    pub(crate) fn move_out(&mut self, parcel: Parcel) -> (Compact, Option<Box<Packet>>) {
+        let whole = parcel.is_whole().then(|| Box::new(self.packet(parcel)));
+        let segment = self.segments[parcel.place()];
+        self.release(parcel);
+        (segment, whole)
+    }
+
+    /// Stores what another part's table had for `parcel`.
+    pub(crate) fn move_in(&mut self, parcel: Parcel, (segment, whole): (Compact, Option<Box<Packet>>)) -> Parcel {
+        let place = self.free.pop().unwrap_or_else(|| self.another_place());
+        self.segments[place as usize] = whole.map_or(segment, |packet| self.store_whole(&packet));
+        Parcel { what: u64::from(place) << 32 | parcel.what & 0xffff_ffff, ..parcel }
+    }
+
     /// Takes a packet out.
     pub(crate) fn take(&mut self, parcel: Parcel) -> Packet {
         self.release(parcel);

@@ -30,7 +30,7 @@ use narrows_fabric::Progress;
 use narrows_samples::{NoProbe, Probe, Samples};
 use narrows_scenario::{Sampling, Scenario};
 use narrows_units::Instant;
-use narrows_wire::Packet;
+use narrows_wire::{Compact, Packet};
 use rows::{FLOWS_BY, QUEUES_BY, Rows, Writer};
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -49,7 +49,8 @@ struct Crossing {
     edge: usize,
     arrival: Instant,
     parcel: Parcel,
-    packet: Packet,
+    /// As it is stored in the tables of both parts.
+    packet: (Compact, Option<Box<Packet>>),
 }
 
 /// The share of one part.
@@ -95,7 +96,7 @@ impl World<'_> {
     /// Puts packets that come from other parts on their wires.
     fn accept(&mut self, letters: &mut Vec<Crossing>) {
         for Crossing { edge, arrival, parcel, packet } in letters.drain(..) {
-            let parcel = self.parcels.keep(&packet, parcel.flow(), parcel.along(), parcel.way());
+            let parcel = self.parcels.move_in(parcel, packet);
             if let Link::Line(line) = &mut self.links[edge]
                 && line.put_on_wire(parcel, arrival)
             {
@@ -112,7 +113,7 @@ impl World<'_> {
         if to == share.own {
             return false;
         }
-        let packet = self.parcels.take(parcel);
+        let packet = self.parcels.move_out(parcel);
         share.earliest = share.earliest.min(arrival);
         share.out[usize::from(to)].push(Crossing { edge, arrival, parcel, packet });
         true
