@@ -28,12 +28,15 @@ pub struct Nodes {
     nodes: Vec<Node>,
     /// By edge.
     exits: Vec<Exit>,
+    /// Whether any node has an agent: most networks have none, and each packet asks at each router.
+    agents: bool,
 }
 
 impl Nodes {
     /// Nodes whose edges have these exits.
     pub fn new(nodes: Vec<Node>, exits: Vec<Exit>) -> Self {
-        Self { nodes, exits }
+        let agents = nodes.iter().any(|node| node.agent.is_some());
+        Self { nodes, exits, agents }
     }
 
     /// How many nodes there are.
@@ -56,7 +59,7 @@ impl Nodes {
     /// Whether the node at the start of an edge has an agent.
     #[inline]
     pub fn has_agent_at(&self, edge: usize) -> bool {
-        self.has_agent(self.exits[edge].node)
+        self.agents && self.has_agent(self.exits[edge].node)
     }
 
     /// Whether the agent at the start of an edge sees packets leave the queue there.

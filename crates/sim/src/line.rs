@@ -67,23 +67,23 @@ impl OnWire {
 /// packet, and the sums of the line at the end of the run ([`Line::end_run`]).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Run {
-    /// The size; no packet has size 0, which is for no run.
-    pub(crate) size: Bytes,
+    /// The size in bytes; no packet has size 0, which is for no run.
+    pub(crate) size: u32,
+    /// Whether the time of a transmission is a whole number of nanoseconds. If it is not, a packet that leaves at once
+    /// after another carries the rest of a nanosecond, and is not of the run.
+    pub(crate) whole: bool,
     /// Packets of the run that are not in the sums yet.
     packets: u64,
     /// Time of a transmission.
     pub(crate) time: Duration,
     /// From the start of a transmission to the arrival at the far end.
     pub(crate) passage: Duration,
-    /// Whether that time is a whole number of nanoseconds. If it is not, a packet that leaves at once after another
-    /// carries the rest of a nanosecond, and is not of the run.
-    pub(crate) whole: bool,
 }
 
 impl Run {
     /// Whether the last packet did not find the transmitter free, or later ones may not take as long.
     pub(crate) fn is_none(self) -> bool {
-        self.size == Bytes::ZERO
+        self.size == 0
     }
 }
 
@@ -197,7 +197,9 @@ impl Line {
     /// at the far end.
     #[inline]
     pub(crate) fn offer(&mut self, size: Bytes, at: Instant) -> Result<Instant, Loss> {
-        if size == self.run.size && (at > self.free_at || (at == self.free_at && self.run.whole)) && at <= self.look_at
+        if size.as_u64() == u64::from(self.run.size)
+            && (at > self.free_at || (at == self.free_at && self.run.whole))
+            && at <= self.look_at
         {
             debug_assert!(self.waiting.is_empty() && !self.lossy && self.takes(size));
             self.run.packets += 1;
@@ -214,7 +216,7 @@ impl Line {
         }
         let run = core::mem::take(&mut self.run);
         self.passed += run.packets;
-        self.forwarded_bytes += run.packets * run.size.as_u64();
+        self.forwarded_bytes += run.packets * u64::from(run.size);
         self.busy += run.time * run.packets;
     }
 
@@ -224,6 +226,8 @@ impl Line {
         if !self.lossy
             && let Some((time, whole)) = self.serialiser.steady(size)
         {
+            // An IP packet has at most 65,535 bytes.
+            let size = size.as_u64() as u32;
             self.run = Run { size, packets: 0, time, passage: time + self.delay, whole };
         }
     }

@@ -257,7 +257,7 @@ impl World<'_> {
         if self.nodes.has_agent_at(edge) && !self.ask_agent(edge, &mut parcel, probe) {
             return;
         }
-        self.forward(parcel, probe);
+        if self.all_lines { self.send_over(edge, parcel, self.now) } else { self.send_any(parcel, probe) }
     }
 
     /// Shows a packet to the agent of a router; returns whether it is forwarded.
@@ -346,6 +346,12 @@ impl World<'_> {
     #[inline(always)]
     pub(crate) fn send_at_once(&mut self, parcel: Parcel, at: Instant) {
         let Some(edge) = self.routes.hop(parcel.way()).edge() else { return self.parcels.release(parcel) };
+        self.send_over(edge, parcel, at);
+    }
+
+    /// The same for a packet whose next line is `edge`.
+    #[inline(always)]
+    fn send_over(&mut self, edge: usize, parcel: Parcel, at: Instant) {
         if self.ride(edge, parcel, at) {
             return;
         }

@@ -6,8 +6,10 @@ use narrows_units::{Bytes, Duration, Instant};
 /// A run of packets over a line and all lines folded into it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Train {
-    /// The size; no packet has size 0, which is for no train.
-    pub(crate) size: Bytes,
+    /// The size in bytes; no packet has size 0, which is for no train.
+    pub(crate) size: u32,
+    /// Whether a packet may leave the first line at once after another ([`Run::whole`]).
+    pub(crate) whole: bool,
     /// Packets of the train; the runs of its lines do not count them yet.
     pub(crate) packets: u64,
     /// Time of a transmission on the first line.
@@ -17,8 +19,6 @@ pub(crate) struct Train {
     /// The last time at which a packet can join: a later one would pass the time of a sample, or arrive after the end
     /// of the run.
     pub(crate) until: Instant,
-    /// Whether a packet may leave the first line at once after another ([`Run::whole`]).
-    pub(crate) whole: bool,
 }
 
 /// Where a line leads, if that is the same for all its packets.
@@ -68,11 +68,15 @@ impl Line {
     #[inline(always)]
     pub(crate) fn ride(&mut self, size: Bytes, at: Instant) -> Option<Instant> {
         let train = self.train;
-        if size != train.size || at < self.free_at || at > train.until || (at == self.free_at && !train.whole) {
+        if size.as_u64() != u64::from(train.size)
+            || at < self.free_at
+            || at > train.until
+            || (at == self.free_at && !train.whole)
+        {
             return None;
         }
         debug_assert!(self.waiting.is_empty() && !self.lossy && self.takes(size));
-        debug_assert!(self.run.size == size && self.run.time == train.time && at <= self.look_at);
+        debug_assert!(self.run.size == train.size && self.run.time == train.time && at <= self.look_at);
         self.train.packets += 1;
         self.free_at = at + train.time;
         Some(at + train.passage)
@@ -87,7 +91,7 @@ impl Line {
     /// Whether there is a train.
     #[inline]
     pub(crate) fn has_train(&self) -> bool {
-        self.train.size != Bytes::ZERO
+        self.train.size != 0
     }
 
     /// Begins a train.
