@@ -86,4 +86,9 @@ mod tests {
     fn the_place_of_a_server_that_is_not_there_does_not_wrap_round() {
         assert_eq!(NOWHERE.checked_add(End::Server.index() as u32), Some(u32::MAX));
     }
+
+    #[test]
+    fn a_connection_is_sixteen_cache_lines() {
+        assert!(size_of::<Connection>() <= 16 * 64, "{}", size_of::<Connection>());
+    }
 }

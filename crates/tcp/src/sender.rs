@@ -5,6 +5,7 @@
 use crate::scoreboard::Scoreboard;
 use crate::usage::Usage;
 use narrows_units::{Bytes, Instant, SeqNum};
+use narrows_wire::Ip;
 
 /// New data that could be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,22 @@ impl Fresh {
             Self::Segment { len, .. } => u64::from(len.max(1)),
             Self::Blocked | Self::Nothing => 0,
         }
+    }
+}
+
+/// What a plain segment needs of the network header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// [`Ip::traffic_class`].
+    pub(crate) traffic_class: u8,
+    /// [`Ip::header_len`]: without extensions 20 or 40, in bytes.
+    pub(crate) len: u8,
+}
+
+impl Frame {
+    pub(crate) fn of(ip: &Ip) -> Self {
+        // The header of a connection has no options, so that its length fits.
+        Self { traffic_class: ip.traffic_class(), len: ip.header_len() as u8 }
     }
 }
 
@@ -55,6 +72,8 @@ pub(crate) struct Sender {
     pub(crate) overridden: bool,
     /// Whether the connection may take the plain path (`connection/plain.rs`); here, because it fills a hole.
     pub(crate) calm: bool,
+    /// Of the connection's segments; here, because it fills a hole.
+    pub(crate) frame: Frame,
     /// SND.UNA + SND.WND.
     pub(crate) edge: u64,
     /// SND.WL1 and SND.WL2 as offsets.
@@ -93,6 +112,7 @@ impl Sender {
             probe_due: false,
             overridden: false,
             calm: false,
+            frame: Frame::default(),
             usage: Usage::default(),
             last_sent: Instant::NEVER,
             timed_until: 0,

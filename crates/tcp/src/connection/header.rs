@@ -5,26 +5,10 @@ use crate::assist::{Outgoing, SegmentKind};
 use crate::recovery::{Next, Room};
 use crate::stats::State;
 use narrows_units::{Bytes, Instant, Packets, SeqNum};
-use narrows_wire::{Compact, Ip, Packet, TcpFlags, TcpOptions, TcpRepr, Transport};
+use narrows_wire::{Compact, Packet, TcpFlags, TcpOptions, TcpRepr, Transport};
 
 /// SACK blocks that fit without timestamps, and beside them (RFC 2018, section 3).
 const BLOCKS: [usize; 2] = [4, 3];
-
-/// What a plain segment needs of the network header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Frame {
-    /// [`Ip::traffic_class`].
-    pub(super) traffic_class: u8,
-    /// [`Ip::header_len`]: without extensions 20 or 40, in bytes.
-    pub(super) len: u8,
-}
-
-impl Frame {
-    pub(super) fn of(ip: &Ip) -> Self {
-        // The header of a connection has no options, so that its length fits.
-        Self { traffic_class: ip.traffic_class(), len: ip.header_len() as u8 }
-    }
-}
 
 impl Connection {
     /// Writes an ACK without data; returns `true`.

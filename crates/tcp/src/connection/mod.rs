@@ -73,11 +73,10 @@ use crate::receiver::Receiver;
 use crate::recovery::{self, Recovery};
 use crate::rto::Rto;
 use crate::rtt::Rtt;
-use crate::sender::Sender;
+use crate::sender::{Frame, Sender};
 use crate::socket::Socket;
 use crate::stats::{Counters, State};
 use core::net::SocketAddr;
-use header::Frame;
 pub use linux_info::LinuxInfo;
 pub use measured::Measured;
 use narrows_cc::CongestionControl;
@@ -140,8 +139,6 @@ pub struct Connection {
     send_shift: u8,
     sack: bool,
     agreement: Agreement,
-    /// What the network header of a plain segment says.
-    frame: Frame,
     /// The initial window in octets.
     initial_window: u32,
     src_port: u16,
@@ -221,13 +218,13 @@ impl Connection {
         let congestion = Controller::new(&config, cc);
         let stamps = congestion.needs.rates || congestion.needs.losses;
         let ip = Ip::between(local.ip(), remote.ip());
+        tx.frame = Frame::of(&ip);
         if stamps {
             tx.board.keep_stamps();
         }
         Self {
             state: State::Closed,
             ip,
-            frame: Frame::of(&ip),
             src_port: local.port(),
             dst_port: remote.port(),
             syn: None,
@@ -362,7 +359,7 @@ impl Connection {
     /// Sets the DSCP of every later segment; only the lower six bits count.
     pub fn set_dscp(&mut self, dscp: u8) {
         self.ip.set_dscp(dscp);
-        self.frame = Frame::of(&self.ip);
+        self.tx.frame = Frame::of(&self.ip);
     }
 
     /// The scheme's part at this end, if it is in force.

@@ -20,9 +20,9 @@
 //! finds any of them false returns `false` or `None` and has changed nothing; the caller then takes the generic path.
 
 use super::Connection;
-use super::header::Frame;
 use crate::rtt::AckTiming;
 use crate::segment::{Segment, flag};
+use crate::sender::Frame;
 use crate::stats::State;
 use narrows_cc::{Ack, Phase, PlainAck};
 use narrows_settings::Pacing;
@@ -244,10 +244,10 @@ impl Connection {
         let ack = self.rx.ack();
         let window = self.rx.on_plain_ack_sent();
         let stamps = self.ts.stamps(now);
-        debug_assert_eq!(self.frame, Frame::of(&self.ip));
-        *out = Compact::stamped(stamps, self.frame.traffic_class);
+        debug_assert_eq!(self.tx.frame, Frame::of(&self.ip));
+        *out = Compact::stamped(stamps, self.tx.frame.traffic_class);
         (out.seq, out.ack, out.flags, out.window, out.payload_len) = (seq, ack, flags, window, payload);
-        let len = Bytes::new(u64::from(self.frame.len) + TcpRepr::LEN_WITH_TIMESTAMPS as u64 + u64::from(payload));
+        let len = Bytes::new(u64::from(self.tx.frame.len) + TcpRepr::LEN_WITH_TIMESTAMPS as u64 + u64::from(payload));
         debug_assert_eq!(len, out.len(self.ip.header_len()));
         len
     }
