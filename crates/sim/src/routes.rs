@@ -140,8 +140,8 @@ impl Routes {
         self.hops.iter().zip(self.hops.iter().skip(1)).filter_map(|(hop, next)| Some((hop.edge()?, next.edge())))
     }
 
-    /// Marks hops whose next hop is folded into them; `folded` decides it for two consecutive edges. Shared ways stay as
-    /// they are: they were marked before they were shared.
+    /// Marks hops whose next hop is folded into them; `folded` decides it for two consecutive edges. Shared ways stay
+    /// as they are: they were marked before they were shared.
     pub(crate) fn fold(&mut self, folded: impl Fn(usize, usize) -> bool) {
         let Some(hops) = Arc::get_mut(&mut self.hops) else { return };
         for index in 1..hops.len() {

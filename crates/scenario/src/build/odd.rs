@@ -10,8 +10,8 @@ use crate::types::{Direction, Flow, Loss};
 use narrows_settings::queue::{Discipline, Params, Value};
 use narrows_units::{Bytes, Duration, Rate};
 
-/// More than any packet takes with all headers. A link that carries so much during the run is not noted as slow, so that
-/// in a network of many links few are noted.
+/// More than any packet takes with all headers. A link that carries so much during the run is not noted as slow, so
+/// that in a network of many links few are noted.
 const MORE_THAN_A_PACKET: Bytes = Bytes::new(2 * LARGEST_PACKET);
 
 /// A setting that may be odd. Whether it is depends on the flows and the duration.
@@ -75,8 +75,8 @@ impl Links {
         }
     }
 
-    /// Notes settings with which a direction of a link may carry nothing in a run of `duration`. `layers` are the tables
-    /// that give them, with their paths, the uppermost first.
+    /// Notes settings with which a direction of a link may carry nothing in a run of `duration`. `layers` are the
+    /// tables that give them, with their paths, the uppermost first.
     pub(super) fn note_idle(&mut self, made: &Direction, layers: &[(&Record, &Path<'_>)], duration: Duration) {
         let lost = match made.loss {
             Loss::None => false,
