@@ -2,10 +2,10 @@
 //!
 //! Everything that reaches a host on one line comes over this line, in order. So what a packet does there is known as
 //! soon as its arrival is, if nothing else happens at the host in between: no timer of its connections expires, no
-//! application acts, and no sample is taken. The host then handles the packet with the clock set to its arrival, and the
-//! clock is set back. What the host sends starts at that time, and its next arrival at a place where packets of several
-//! lines meet is an event. On a dumbbell two of four events are left for a packet and its ACK, the two directions of the
-//! bottleneck; on a chain of one flow one is left of two.
+//! application acts, and no sample is taken. The host then handles the packet with the clock set to its arrival, and
+//! the clock is set back. What the host sends starts at that time, and its next arrival at a place where packets of
+//! several lines meet is an event. On a dumbbell two of four events are left for a packet and its ACK, the two
+//! directions of the bottleneck. On a chain of one flow one is left for all packets on the wire.
 //!
 //! A packet that comes too late for this waits on the wire, and so does every packet behind it. When it arrives, the
 //! host handles the rest of the wire as far as possible ([`World::run_ahead`]).
@@ -23,6 +23,7 @@ use crate::world::World;
 use narrows_samples::{NoProbe, Probe};
 use narrows_scenario::{DelayedAck, Sampling, Scenario};
 use narrows_units::Instant;
+use std::collections::BTreeMap;
 
 /// What a host must watch before it goes ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,25 +37,30 @@ enum Ends {
     Receivers,
 }
 
-/// A host that may go ahead.
-#[derive(Clone, Debug)]
+/// The far end of a direction of a link.
+#[derive(Clone, Copy, Debug)]
 struct Host {
     ends: Ends,
     /// Of [`Ends::Receivers`]: no timer slot of an end is armed for an earlier time.
     timer: Instant,
     /// When the first application of its flows stops, which closes both ends of the flow.
     until: Instant,
-    /// The flows of [`Ends::Receivers`].
-    flows: Vec<u32>,
+}
+
+impl Host {
+    /// None that may go ahead.
+    const VARIOUS: Self = Self { ends: Ends::Various, timer: Instant::NEVER, until: Instant::NEVER };
 }
 
 /// Which hosts may go ahead, and how far.
 #[derive(Debug)]
 pub(crate) struct Ahead {
-    /// By node.
+    /// By edge: the host at its far end. Hosts that go ahead have one such edge.
     hosts: Vec<Host>,
-    /// By edge: the node at its far end.
-    nodes: Vec<u32>,
+    /// By node: the edge that leads to it, of [`Ends::Receivers`]; [`NO_EDGE`] of any other.
+    edges: Vec<u32>,
+    /// The flows at [`Ends::Receivers`], by edge.
+    flows: BTreeMap<usize, Vec<u32>>,
     /// The time of the next sample.
     sample: Instant,
     /// Whether a host is ahead now: what it sends to another host is an event there, or two hosts could take turns
@@ -65,10 +71,14 @@ pub(crate) struct Ahead {
     handled: u64,
 }
 
+/// No edge leads to receivers.
+const NO_EDGE: u32 = u32::MAX;
+
 impl Ahead {
     /// No host may go ahead.
-    pub(crate) const fn none() -> Self {
-        Self { hosts: Vec::new(), nodes: Vec::new(), sample: Instant::ZERO, busy: false, handled: 0 }
+    pub(crate) fn none() -> Self {
+        let (hosts, edges, flows) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Self { hosts, edges, flows, sample: Instant::ZERO, busy: false, handled: 0 }
     }
 
     /// Notes that all samples before `next` have been taken.
@@ -80,16 +90,18 @@ impl Ahead {
     /// Notes that a timer at `node` was armed for `due`.
     #[inline]
     pub(crate) fn watch_timer(&mut self, node: u32, due: Instant) {
-        if let Some(host) = self.hosts.get_mut(node as usize) {
+        if let Some(&edge) = self.edges.get(node as usize)
+            && let Some(host) = self.hosts.get_mut(edge as usize)
+        {
             host.timer = host.timer.min(due);
         }
     }
 }
 
-/// What the ends of flows at each node must watch, and when the first of these flows stops.
-fn hosts_of(scenario: &Scenario) -> Vec<Host> {
-    let idle = Host { ends: Ends::Various, timer: Instant::NEVER, until: Instant::NEVER, flows: Vec::new() };
-    let mut hosts = vec![idle; scenario.nodes.len()];
+/// By node: what the ends of flows there must watch, and when the first of these flows stops; and the flows that only
+/// receive there.
+fn hosts_of(scenario: &Scenario) -> (Vec<Host>, BTreeMap<usize, Vec<u32>>) {
+    let mut hosts = vec![Host::VARIOUS; scenario.nodes.len()];
     let (mut counts, mut various) = (vec![0_usize; hosts.len()], vec![false; hosts.len()]);
     for flow in &scenario.flows {
         let simple = flow.tcp().is_some_and(|tcp| tcp.read_rate.is_none()) && !flow.traffic.server_sends();
@@ -99,22 +111,21 @@ fn hosts_of(scenario: &Scenario) -> Vec<Host> {
             hosts[node].until = hosts[node].until.min(flow.stop);
         }
     }
+    let mut flows: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
     for (index, flow) in scenario.flows.iter().enumerate() {
         if counts[flow.to] > 1 && flow.tcp().is_some_and(|tcp| tcp.delayed_ack == DelayedAck::Off) {
-            hosts[flow.to].flows.push(index as u32);
+            flows.entry(flow.to).or_default().push(index as u32);
         }
     }
-    for ((host, count), various) in hosts.iter_mut().zip(counts).zip(various) {
-        host.ends = match count {
-            1 if !various => Ends::One,
-            2.. if !various && host.flows.len() == count => Ends::Receivers,
+    for (node, host) in hosts.iter_mut().enumerate().filter(|&(node, _)| !various[node]) {
+        let receive = flows.get(&node).map_or(0, Vec::len);
+        host.ends = match counts[node] {
+            1 => Ends::One,
+            count if count > 1 && receive == count => Ends::Receivers,
             _ => Ends::Various,
         };
-        if host.ends != Ends::Receivers {
-            host.flows = Vec::new();
-        }
     }
-    hosts
+    (hosts, flows)
 }
 
 impl World<'_> {
@@ -125,45 +136,55 @@ impl World<'_> {
         if !self.plain_hosts || ordered {
             return;
         }
-        let mut hosts = hosts_of(self.scenario);
+        let (mut hosts, mut flows) = hosts_of(self.scenario);
+        let edges = &self.topology.edges;
         let (mut into, mut out) = (vec![0_u32; hosts.len()], vec![0_u32; hosts.len()]);
-        for edge in &self.topology.edges {
+        for edge in edges {
             into[edge.to] += 1;
             out[edge.from] += 1;
         }
-        for (index, edge) in self.topology.edges.iter().enumerate() {
+        for (index, edge) in edges.iter().enumerate() {
             let sends = matches!(self.links.get(index), Some(Link::Line(_))) && takes_time(self.scenario, index);
             if !sends || into[edge.from] != 1 || out[edge.from] != 1 {
-                hosts[edge.from].ends = Ends::Various;
+                hosts[edge.from] = Host::VARIOUS;
             }
         }
-        for (link, edge) in self.links.iter_mut().zip(&self.topology.edges) {
+        self.ahead.hosts = vec![Host::VARIOUS; self.links.len()];
+        self.ahead.edges = vec![NO_EDGE; hosts.len()];
+        for (edge, link) in self.links.iter_mut().enumerate() {
+            let node = edges[edge].to;
             if let Link::Line(line) = link
-                && hosts[edge.to].ends != Ends::Various
+                && hosts[node].ends != Ends::Various
             {
                 line.set_leads_to_host();
+                self.ahead.hosts[edge] = hosts[node];
+                if hosts[node].ends == Ends::Receivers {
+                    self.ahead.edges[node] = edge as u32;
+                    self.ahead.flows.extend(flows.remove(&node).map(|flows| (edge, flows)));
+                }
             }
         }
-        self.ahead.nodes = self.topology.edges.iter().map(|edge| edge.to as u32).collect();
-        self.ahead.hosts = hosts;
         self.ahead.sample = if self.sampling == Sampling::Off { Instant::NEVER } else { Instant::ZERO };
     }
 
-    /// Whether the host at the far end of `edge` may handle a packet now that arrives at `at`.
+    /// Whether the host at the far end of `edge` may handle a packet now that arrives at `at`; the application of its
+    /// one client acts at `app`.
     #[inline]
-    fn may_go_ahead(&self, edge: usize, parcel: Parcel, at: Instant) -> bool {
-        let Some(&node) = self.ahead.nodes.get(edge) else { return false };
-        let Some(host) = self.ahead.hosts.get(node as usize) else { return false };
+    fn may_go_ahead(&self, edge: usize, parcel: Parcel, at: Instant, app: impl Fn(&Self) -> Instant) -> bool {
+        let Some(host) = self.ahead.hosts.get(edge) else { return false };
         if at >= self.ahead.sample || at >= host.until {
             return false;
         }
-        let flow = parcel.flow();
         match host.ends {
             Ends::Various => false,
             Ends::Receivers => host.timer > at,
-            Ends::One if parcel.along() => self.flows[flow].alarms[End::Server.index()] > at,
             Ends::One => {
-                self.flows[flow].alarms[End::Client.index()] > at && self.agenda.armed(self.slots.app(flow)) > at
+                let alarms = &self.flows[parcel.flow()].alarms;
+                if parcel.along() {
+                    alarms[End::Server.index()] > at
+                } else {
+                    alarms[End::Client.index()] > at && app(self) > at
+                }
             }
         }
     }
@@ -172,7 +193,8 @@ impl World<'_> {
     /// returns `false`, with nothing changed, if it has to wait for its time.
     #[inline]
     pub(crate) fn go_ahead(&mut self, edge: usize, parcel: Parcel, at: Instant) -> bool {
-        if self.ahead.busy || !self.may_go_ahead(edge, parcel, at) {
+        let app = |world: &Self| world.agenda.armed(world.slots.app(parcel.flow()));
+        if self.ahead.busy || !self.may_go_ahead(edge, parcel, at, app) {
             return false;
         }
         self.ahead.busy = true;
@@ -197,11 +219,15 @@ impl World<'_> {
     pub(crate) fn run_ahead<P: Probe>(&mut self, edge: usize, probe: &mut P) {
         let now = self.now;
         self.look_for_timers(edge);
+        let Some(line) = self.line(edge) else { return };
+        let Some((parcel, _)) = line.first_on_wire() else { return };
         // What comes on the wire meanwhile waits for the next event, so that the loop looks at the progress handle.
-        let mut left = self.line(edge).map_or(0, Line::on_wire);
+        let mut left = line.on_wire();
+        // Segments do not move the application's time, and a client that goes ahead is alone at its host.
+        let app = self.agenda.armed(self.slots.app(parcel.flow()));
         while left > 0
             && let Some((parcel, at)) = self.line(edge).and_then(Line::first_on_wire)
-            && self.may_go_ahead(edge, parcel, at)
+            && self.may_go_ahead(edge, parcel, at, |_| app)
             && let Link::Line(line) = &mut self.links[edge]
         {
             line.take_off_wire();
@@ -235,10 +261,12 @@ impl World<'_> {
     /// Finds the next timer of receivers again, once the time of the last one that was found has come.
     #[inline]
     fn look_for_timers(&mut self, edge: usize) {
-        let Some(&node) = self.ahead.nodes.get(edge) else { return };
-        let Some(host) = self.ahead.hosts.get_mut(node as usize) else { return };
-        if host.ends == Ends::Receivers && host.timer <= self.now {
-            let alarms = host.flows.iter().map(|&flow| self.flows[flow as usize].alarms[End::Server.index()]);
+        let Some(host) = self.ahead.hosts.get_mut(edge) else { return };
+        if host.ends == Ends::Receivers
+            && host.timer <= self.now
+            && let Some(flows) = self.ahead.flows.get(&edge)
+        {
+            let alarms = flows.iter().map(|&flow| self.flows[flow as usize].alarms[End::Server.index()]);
             host.timer = alarms.min().unwrap_or(Instant::NEVER);
         }
     }
@@ -247,9 +275,8 @@ impl World<'_> {
     /// would keep the whole host from going ahead.
     #[inline]
     pub(crate) fn rest_timer(&mut self, flow: usize, end: End) {
-        let node = self.ends[flow][end.index()];
         if self.flows[flow].alarms[end.index()] < Instant::NEVER
-            && self.ahead.hosts.get(node as usize).is_some_and(|host| host.ends == Ends::Receivers)
+            && self.ahead.edges.get(self.ends[flow][end.index()] as usize).is_some_and(|&edge| edge != NO_EDGE)
             && self.connections.get(flow, end).is_some_and(|end| end.poll_timeout() == Instant::NEVER)
         {
             self.flows[flow].alarms[end.index()] = Instant::NEVER;

@@ -19,7 +19,8 @@ fn flow(name: &str, pair: usize, more: &str) -> String {
     format!("[[flows]]\nname = \"{name}\"\nfrom = \"s{pair}\"\nto = \"d{pair}\"\n{more}\n")
 }
 
-/// Arrivals ahead of the clock, events, packets, and the digest of samples and totals of a run in which hosts may go ahead, or may not.
+/// Arrivals ahead of the clock, events, packets, and the digest of samples and totals, of a run in which hosts may go
+/// ahead, or may not.
 fn outcome(text: &str, ahead: bool) -> (u64, u64, u64, String) {
     let scenario = narrows_scenario::parse(text, "t.toml", &[], &crate::catalogue()).unwrap();
     let options = Options::default();
