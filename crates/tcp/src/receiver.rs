@@ -222,11 +222,15 @@ impl Receiver {
     }
 
     /// Whether a segment of `len` octets at `offset` touches the window (RFC 9293, section 3.10.7.4).
+    ///
+    /// A segment without octets may also lie at the window's right edge, as in Linux (`tcp_sequence`). The RFC's table
+    /// refuses it there. But a peer that has filled the window sends its ACKs from there while a gap is open. If both
+    /// ends did so and each refused the other's ACKs, they would answer ACKs with ACKs forever.
     #[inline]
     pub(crate) fn is_acceptable(&self, offset: i64, len: u64) -> bool {
         let (nxt, edge) = (self.nxt as i64, self.edge as i64);
         if len == 0 {
-            return offset == nxt || (nxt <= offset && offset < edge);
+            return nxt <= offset && offset <= edge.max(nxt);
         }
         offset < edge && offset + len as i64 > nxt
     }

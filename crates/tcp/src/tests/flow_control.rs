@@ -68,6 +68,27 @@ fn a_lost_window_update_is_made_up_for_by_a_probe() {
 }
 
 #[test]
+fn ends_that_filled_each_others_window_around_a_gap_go_on() {
+    let mut net = small_buffer(5_000);
+    net.ends.iter_mut().for_each(|end| end.set_auto_read(false));
+    // Each end fills the other's window, and the second of its segments is lost. All ACKs have the sequence number of
+    // the window's right edge, which does not move.
+    let mut sent = [0; 2];
+    net.rule = Box::new(move |from, packet, _| {
+        sent[from] += u32::from(packet.payload_len > 0);
+        if packet.payload_len > 0 && sent[from] == 2 { Fate::Drop } else { Fate::Pass }
+    });
+    net.ends.iter_mut().for_each(|end| end.write(Bytes::new(5_000)));
+    net.run(at(10_000));
+    for end in [C, S] {
+        assert_eq!(net.ends[end].readable(), Bytes::new(5_000));
+        assert_eq!(net.ends[end].acked(), Bytes::new(5_000));
+        assert_eq!(net.ends[end].stats().timeouts, 0, "duplicate ACKs report the loss");
+    }
+    assert!(net.log.len() < 40, "{} segments", net.log.len());
+}
+
+#[test]
 fn a_fin_waits_for_a_closed_window_too() {
     let mut net = small_buffer(5_000);
     net.ends[S].set_auto_read(false);
