@@ -106,7 +106,7 @@ def test_runs_of_other_points_go_aside_and_come_back(
     monkeypatch.setattr(store, "_CACHED_BYTES", cached)
     found = _stored(tmp_path / "large", asked, made, 5, later=fewer)
     assert found.equals(expected)
-    aside = [directory.parts.read(path) for path in parts.listed(tmp_path / "large" / directory.OTHER)]
+    aside = [parts.read(path) for path in parts.listed(tmp_path / "large" / directory.OTHER)]
     assert sum(len(parts.statuses(part)) for part in aside) == len(_plan(asked)) - len(_plan(fewer))
     again = _stored(tmp_path / "large", asked, [], 1)
     assert again.equals(_stored(tmp_path / "new", asked, made, 100))
