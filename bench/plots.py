@@ -32,7 +32,7 @@ def speed(results: Results, path: Path) -> None:
     shown = {name for name, workload in WORKLOADS.items() if not workload.ours_only}
     rows = [row for row in results.rows if row.workload in shown]
     names = [name for name in WORKLOADS if any(row.workload == name and row.rate for row in rows)]
-    systems = list(dict.fromkeys(row.system for row in rows))[::-1]
+    systems = list(dict.fromkeys(row.system for row in rows if row.rate))[::-1]
     rates = [row.rate for row in rows if row.rate]
     with mpl.rc_context(matplotlib_style()):
         size = (PAGE_IN, 1.0 + 0.2 * len(systems))
@@ -83,8 +83,8 @@ def growth(results: Results, path: Path) -> None:
             panel.xaxis.set_major_locator(LogLocator())
             panel.set_xlabel("flows (1 Gb/s in all)")
             panel.set_title(title, loc="left")
-        panels[0].legend(frameon=False, fontsize=6)
-        _finish(figure, results, path)
+        figure.legend(frameon=False, fontsize=6, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 0.03))
+        _finish(figure, results, path, below=0.1)
 
 
 def _short(rate: float) -> str:
@@ -95,9 +95,9 @@ def _short(rate: float) -> str:
     return f"{rate:.0f}"
 
 
-def _finish(figure: Any, results: Results, path: Path) -> None:
+def _finish(figure: Any, results: Results, path: Path, below: float = 0.04) -> None:
     figure.text(0.01, 0.01, results.machine.line(), fontsize=5, color="#5A606B")
-    figure.tight_layout(rect=(0, 0.04, 1, 1))
+    figure.tight_layout(rect=(0, below, 1, 1))
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
     figure.savefig(path.with_suffix(".png"), dpi=150)
