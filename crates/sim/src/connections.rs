@@ -61,11 +61,11 @@ impl Connections {
         self.ends.get_mut(self.places[flow] as usize + end.index())
     }
 
-    /// Prefetches an end that will soon be needed.
+    /// Prefetches an end that will soon get a packet, with data or without.
     #[inline]
-    pub(crate) fn prefetch(&self, flow: usize, end: End) {
+    pub(crate) fn prefetch(&self, flow: usize, end: End, data: bool) {
         if let Some(connection) = self.get(flow, end) {
-            connection.prefetch();
+            connection.prefetch(data);
         }
     }
 }

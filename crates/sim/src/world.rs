@@ -239,7 +239,8 @@ impl World<'_> {
         if let Some(parcel) = line.coming().filter(|&parcel| self.ends_soon(parcel)) {
             self.parcels.prefetch(parcel);
             prefetch_index(&self.flows, parcel.flow());
-            self.connections.prefetch(parcel.flow(), if parcel.along() { End::Server } else { End::Client });
+            let end = if parcel.along() { End::Server } else { End::Client };
+            self.connections.prefetch(parcel.flow(), end, parcel.loaded());
         }
     }
 

@@ -49,17 +49,33 @@ impl Unusual {
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Receiver {
-    /// RCV.NXT as an offset.
-    nxt: u64,
-    /// RCV.NXT of the last ACK sent (RFC 7323's Last.ACK.sent).
-    acked: u64,
-    ack_at: Instant,
-    /// Sequence number of offset 0.
-    first: SeqNum,
-    /// The window field of the last ACK, while the next ACK would carry the same.
-    field: Option<u16>,
+    // In the order of `Connection`'s cache lines: what plain segments never need, what only the next data in order
+    // needs, and last what an ACK at a sender needs too.
     /// Data that waits beyond a gap; none before the first gap.
     waiting: Option<Box<Reassembly>>,
+    /// Duplicate range to report in the next ACK (RFC 2883).
+    dsack: Option<Box<(u64, u64)>>,
+    unusual: Option<Box<Unusual>>,
+    /// Bytes that the application has read in all; only kept while it reads by hand.
+    read: u64,
+    /// A scheme's bound of the window.
+    cap: Option<Box<WindowCap>>,
+    /// The rules of Linux, if they decide ACKs or the window.
+    linux: Option<Box<Linux>>,
+    /// Offset of the peer's FIN once known.
+    fin: MaybeOffset,
+    /// RMSS: the largest payload seen.
+    rmss: u32,
+    /// Delayed ACKs: the longest delay, in nanoseconds.
+    delay: u32,
+    buffer: u64,
+    /// The right edge that the last ACK was meant to offer, before rounding to the field's units.
+    promised: u64,
+    /// Right edge of the window as advertised last. It lies before `edge` where a scheme may shrink the window, and by
+    /// less than a unit of the window field where that field counts in coarse units.
+    offered: u64,
+    /// Farthest right edge of the window ever advertised; data before it is accepted.
+    edge: u64,
     /// Whether any data waits beyond a gap.
     gap: bool,
     /// Whether acceptable segments are taken whole, as Linux does, even if they end beyond the window.
@@ -69,32 +85,34 @@ pub(crate) struct Receiver {
     ack_now: bool,
     /// Delayed ACKs: full segments per ACK. A scenario has 1000 at most, and two octets fill a hole here.
     every: u16,
-    /// Duplicate range to report in the next ACK (RFC 2883).
-    dsack: Option<Box<(u64, u64)>>,
-    /// Farthest right edge of the window ever advertised; data before it is accepted.
-    edge: u64,
-    /// Right edge of the window as advertised last. It lies before `edge` where a scheme may shrink the window, and by
-    /// less than a unit of the window field where that field counts in coarse units.
-    offered: u64,
-    /// The right edge that the last ACK was meant to offer, before rounding to the field's units.
-    promised: u64,
-    buffer: u64,
-    /// RMSS: the largest payload seen.
-    rmss: u32,
-    /// Delayed ACKs: the longest delay, in nanoseconds.
-    delay: u32,
-    /// Offset of the peer's FIN once known.
-    fin: MaybeOffset,
-    /// A scheme's bound of the window.
-    cap: Option<Box<WindowCap>>,
-    /// Bytes that the application has read in all; only kept while it reads by hand.
-    read: u64,
-    /// The rules of Linux, if they decide ACKs or the window.
-    linux: Option<Box<Linux>>,
-    unusual: Option<Box<Unusual>>,
+    /// Sequence number of offset 0.
+    first: SeqNum,
+    /// The window field of the last ACK, while the next ACK would carry the same.
+    field: Option<u16>,
+    ack_at: Instant,
+    /// RCV.NXT of the last ACK sent (RFC 7323's Last.ACK.sent).
+    acked: u64,
+    /// RCV.NXT as an offset.
+    nxt: u64,
+}
+
+#[cfg(test)]
+impl Receiver {
+    /// Octets that plain data needs.
+    pub(crate) const NEEDED_BY_DATA: core::ops::Range<usize> =
+        core::mem::offset_of!(Self, linux)..core::mem::size_of::<Self>();
+    /// Octets that a plain ACK needs.
+    pub(crate) const NEEDED_BY_ACKS: core::ops::Range<usize> =
+        core::mem::offset_of!(Self, gap)..core::mem::size_of::<Self>();
 }
 
 impl Receiver {
+    /// A field on the cache line of what data in order needs, for [`prefetch`](crate::Connection::prefetch).
+    #[inline]
+    pub(crate) fn plain_line(&self) -> &u64 {
+        &self.edge
+    }
+
     /// A receiver that has not seen the peer's SYN; the window in our own SYN is not scaled. `cap` is a scheme's bound
     /// of that window.
     pub(crate) fn new(config: &Config, cap: Option<WindowCap>) -> Self {

@@ -74,6 +74,8 @@ pub(crate) struct Sender {
     pub(crate) calm: bool,
     /// Of the connection's segments; here, because it fills a hole.
     pub(crate) frame: Frame,
+    /// The peer's window scale (RFC 7323's Snd.Wind.Shift); here, because it fills a hole.
+    pub(crate) send_shift: u8,
     /// SND.UNA + SND.WND.
     pub(crate) edge: u64,
     /// SND.WL1 and SND.WL2 as offsets.
@@ -83,12 +85,13 @@ pub(crate) struct Sender {
     max_window: u64,
     /// The segments sent and not acknowledged.
     pub(crate) board: Scoreboard,
+    /// SND.NXT when the timed segment was sent, where only one is timed at a time. It lies beside what the scoreboard
+    /// needs for losses.
+    pub(crate) timed_until: u64,
     /// How much of cwnd is used.
     pub(crate) usage: Usage,
     /// Last transmission of data; [`Instant::NEVER`] before the first.
     pub(crate) last_sent: Instant,
-    /// SND.NXT when the timed segment was sent, where only one is timed at a time.
-    pub(crate) timed_until: u64,
 }
 
 impl Sender {
@@ -113,6 +116,7 @@ impl Sender {
             overridden: false,
             calm: false,
             frame: Frame::default(),
+            send_shift: 0,
             usage: Usage::default(),
             last_sent: Instant::NEVER,
             timed_until: 0,

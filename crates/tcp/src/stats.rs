@@ -114,12 +114,12 @@ pub struct Stats {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Counters {
+    rare: Option<Box<Rare>>,
     pub(crate) sent_bytes: Bytes,
     pub(crate) sent_packets: Packets,
     pub(crate) acks_sent: Packets,
     pub(crate) segments_received: Packets,
     pub(crate) data_segments_received: Packets,
-    rare: Option<Box<Rare>>,
 }
 
 /// What most ends of most connections never use.

@@ -65,7 +65,7 @@ impl Connection {
             return true;
         }
         let ack = ack as u64;
-        let window_moved = self.tx.on_window(offset, ack, u64::from(tcp.window) << self.send_shift);
+        let window_moved = self.tx.on_window(offset, ack, u64::from(tcp.window) << self.tx.send_shift);
         let acked = ack - self.tx.una;
         if window_moved && self.tx.edge > self.tx.nxt {
             self.stop_persist();

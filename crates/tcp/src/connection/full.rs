@@ -175,7 +175,7 @@ impl Connection {
             && segment.seq_len().is_zero()
             && offset == self.rx.nxt() as i64
             && self.tx.offset(tcp.ack) == self.tx.una as i64
-            && !self.tx.would_move_window(offset, self.tx.una, u64::from(tcp.window) << self.send_shift)
+            && !self.tx.would_move_window(offset, self.tx.una, u64::from(tcp.window) << self.tx.send_shift)
             && i64::from(self.ts.behind(ts.val)) <= replay
     }
 

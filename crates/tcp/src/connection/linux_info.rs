@@ -65,7 +65,7 @@ impl Connection {
             retransmits: self.timers.retries.into(),
             probes: self.socket.as_ref().map_or(self.timers.probes, |socket| socket.probes_out).into(),
             backoff: self.rto.backoff().into(),
-            send_shift: self.send_shift,
+            send_shift: self.tx.send_shift,
             receive_shift: self.rx.shift(),
             ecn: matches!(self.agreement, Agreement::Ecn | Agreement::AccurateEcn),
             app_limited: self.rate.is_app_limited(),

@@ -127,7 +127,7 @@ impl Connection {
         self.rx.start(tcp.seq, shift);
         self.tx.start_window(-1, u64::from(tcp.window));
         self.smss = terms.smss;
-        self.send_shift = terms.send_shift;
+        self.tx.send_shift = terms.send_shift;
         self.sack = terms.sack;
         if let Some(val) = terms.timestamps {
             self.ts.start(val, now);

@@ -228,7 +228,7 @@ impl Connection {
         if self.rx.nxt() <= self.rx.last_ack() {
             self.ts.take(ts.val, now);
         }
-        let window = u64::from(segment.window) << self.send_shift;
+        let window = u64::from(segment.window) << self.tx.send_shift;
         if self.timers.persist == Instant::NEVER && self.timers.probes == 0 {
             // There is nothing for `stop_persist` to stop: no probe is due while all is well.
             self.tx.move_window(self.rx.nxt() as i64, ack, window);

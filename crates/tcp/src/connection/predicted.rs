@@ -48,7 +48,7 @@ impl Connection {
         {
             self.ts.on_segment(ts.val, now);
         }
-        let window = u64::from(tcp.window) << self.send_shift;
+        let window = u64::from(tcp.window) << self.tx.send_shift;
         if self.tx.on_window(self.rx.nxt() as i64, ack, window) && self.tx.edge > self.tx.nxt {
             self.stop_persist();
         }

@@ -46,16 +46,17 @@ pub(crate) use undo::{Proof, Reduction, Spurious, Stage};
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Episode {
+    // First what plain segments need.
+    /// Octets that limited transmit added beyond cwnd since the last new ACK; a window never exceeds 2^30 bytes.
+    limited: u32,
+    /// Whether the last reduction answered an echo and its window is not yet acknowledged.
+    in_cwr: bool,
     /// SND.NXT at the last reduction, whatever its cause, until that window is acknowledged. Only kept with ECN, where
     /// echoes of that window mean nothing.
     reduced_until: MaybeOffset,
     /// The reduction step, if one limits the usable window.
     prr: Option<Box<Prr>>,
     undo: Undo,
-    /// Octets that limited transmit added beyond cwnd since the last new ACK; a window never exceeds 2^30 bytes.
-    limited: u32,
-    /// Whether the last reduction answered an echo and its window is not yet acknowledged.
-    in_cwr: bool,
     /// When congestion was last reported to congestion control.
     reduced_at: Instant,
     /// SND.UNA at the last timeout.
@@ -109,6 +110,12 @@ pub(crate) struct Expiry {
     pub(crate) carried: u32,
     /// See [`Signs::reduces_once`].
     pub(crate) reduces_once: bool,
+}
+
+#[cfg(test)]
+impl Episode {
+    /// Octets that plain segments need.
+    pub(crate) const NEEDED: core::ops::Range<usize> = 0..core::mem::offset_of!(Self, reduced_until);
 }
 
 impl Episode {

@@ -150,7 +150,9 @@ macro_rules! each {
 
 /// The recovery of a connection, with copies of what is asked most.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Recovery {
+    // The two words that plain segments need come first: `Connection` has the counters before them.
     phase: Phase,
     timed: bool,
     wants_deliveries: bool,
@@ -159,12 +161,18 @@ pub(crate) struct Recovery {
     open: bool,
     /// Whether the retransmission timeout counts from the head's transmission.
     from_head: bool,
-    /// What started the probe timeout. Noted for every recovery, because that is faster than to ask which it is.
-    touched: Instant,
     touched_by_sending: bool,
     /// Whether the reordering timer runs.
     reorders: bool,
+    /// What started the probe timeout. Noted for every recovery, because that is faster than to ask which it is.
+    touched: Instant,
     kind: Kind,
+}
+
+#[cfg(test)]
+impl Recovery {
+    /// Octets that plain segments need.
+    pub(crate) const NEEDED: core::ops::Range<usize> = 0..core::mem::offset_of!(Self, kind);
 }
 
 impl Recovery {

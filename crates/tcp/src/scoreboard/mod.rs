@@ -52,17 +52,13 @@ mod keep {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Scoreboard {
+    // First what plain segments need: it lies on cache lines with what the sender needs for them.
     outstanding: u64,
     segments: VecDeque<Segment>,
     /// Index of `segments[0]`; indices of segments never change meaning except by a split.
     base: u64,
-    sacked: u64,
-    lost: u64,
-    retransmitted: u64,
     /// Index below which everything not SACKed is deemed lost.
     frontier: u64,
-    /// SACKed bytes at or above the frontier.
-    above_bytes: u64,
     /// Discontiguous SACKed ranges at or above the frontier.
     above_ranges: u32,
     /// Number of the last transmission.
@@ -71,14 +67,19 @@ pub(crate) struct Scoreboard {
     keeps: u8,
     /// Whether any retransmission is watched, so that an ACK without losses need not look at `losses`.
     awaits: bool,
-    /// Offset after the highest SACKed octet.
-    high_sacked: u64,
     /// Index of the first segment above HighRxt.
     next_rxt: u64,
     /// The stamps of `segments`, where delivery-rate samples are taken.
     stamps: Option<Box<Stamps>>,
+    sacked: u64,
+    lost: u64,
+    retransmitted: u64,
     /// None as long as nothing was lost or reordered.
     losses: Option<Box<Losses>>,
+    /// SACKed bytes at or above the frontier.
+    above_bytes: u64,
+    /// Offset after the highest SACKed octet.
+    high_sacked: u64,
 }
 
 /// One stamp for each segment.
@@ -112,7 +113,19 @@ struct Losses {
     overtook: Vec<u64>,
 }
 
+#[cfg(test)]
 impl Scoreboard {
+    /// Octets that plain ACKs need.
+    pub(crate) const NEEDED: core::ops::Range<usize> = 0..core::mem::offset_of!(Self, sacked);
+}
+
+impl Scoreboard {
+    /// A field on the second cache line of a connection's scoreboard, for [`prefetch`](crate::Connection::prefetch).
+    #[inline]
+    pub(crate) fn rare_line(&self) -> &u64 {
+        &self.lost
+    }
+
     /// Sent and not cumulatively acknowledged (RFC 5681's FlightSize), in octets.
     #[inline]
     pub(crate) fn flight(&self) -> u64 {
