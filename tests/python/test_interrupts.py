@@ -204,6 +204,91 @@ def test_a_signal_whose_exception_is_swallowed_ends_the_command(verb: str, tmp_p
     assert "interrupted" in ended.stderr
 
 
+LOST = """
+import os, signal, sys, time, weakref
+from narrows.store import results
+
+class Some:
+    pass
+
+class Last:
+    def __del__(self):
+        hit()
+
+def hit(*_):
+    os.kill(os.getpid(), signal.{name})
+    for _ in range(1000):  # the handler runs between two steps of these
+        pass
+
+def in_a_destructor():
+    Last()
+
+def in_a_callback_of_a_weak_reference():
+    some = Some()
+    kept = weakref.ref(some, hit)
+    del some
+
+def in_code_that_catches_everything():
+    try:
+        hit()
+    except BaseException:
+        pass
+
+def fill(*arguments, **options):
+    {where}()
+    for _ in range(400):
+        time.sleep(0.05)
+    print("went on", flush=True)
+
+results.fill = fill
+from narrows.cli import main
+main()
+"""
+"""Runs a command that loses the exception of a signal while it writes results, where nothing looks for signals."""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize(
+    "where", ["in_a_destructor", "in_a_callback_of_a_weak_reference", "in_code_that_catches_everything"]
+)
+def test_a_signal_whose_exception_is_lost_where_nothing_waits_comes_again(
+    where: str, name: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    program = LOST.format(name=name, where=where)
+    arguments = [sys.executable, "-c", program, "run", "dumbbell-cubic", "--set", "duration=12 s", "-o", str(out)]
+    ended = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert ended.returncode == 128 + signal.Signals[name], ended.stderr
+    assert "went on" not in ended.stdout
+    assert "error: interrupted" in ended.stderr
+    assert not out.exists()
+
+
+EARLY = """
+import os, signal
+set_fd = signal.set_wakeup_fd
+
+def early(*arguments, **options):
+    signal.set_wakeup_fd = set_fd
+    os.kill(os.getpid(), signal.SIGTERM)
+    return set_fd(*arguments, **options)
+
+signal.set_wakeup_fd = early
+from narrows.cli import main
+main()
+"""
+"""Runs a command that gets a signal after its handlers are set and before its work begins."""
+
+
+def test_a_signal_between_handlers_and_work_ends_the_command(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = [sys.executable, "-c", EARLY, "run", "dumbbell-cubic", "--set", "duration=12 s", "-o", str(out)]
+    ended = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert ended.returncode == 128 + signal.SIGTERM, ended.stderr
+    assert ended.stderr == "error: interrupted\n"
+    assert not out.exists()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("after_s", [0.4, 1.2, 2.0, 3.0, 5.0])
 def test_every_phase_of_a_run_of_many_flows_stops_soon(after_s: float, tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from narrows.base import interruption
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -205,6 +207,7 @@ class Interrupted(KeyboardInterrupt):
     """
 
     def __init__(self, finished: Batch, asked: int, message: str | None = None) -> None:
+        interruption.taken()
         self.finished = finished
         self.asked = asked
         super().__init__(message or f"interrupted: {len(finished.runs)} of {asked} runs had finished")

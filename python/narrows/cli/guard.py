@@ -53,16 +53,21 @@ def guarded(verb: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(verb)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> None:
+        from narrows.base import interruption
+
         with _as_ctrl_c() as received:
             try:
+                if received is not None:
+                    interruption.begin()
                 verb(*args, **kwargs)
                 sys.stdout.flush()
             except NarrowsError as error:
                 tell(error)
                 raise ending(error.exit_code) from None
-            except KeyboardInterrupt as interruption:
-                note(str(interruption) if isinstance(interruption, Interrupted) else "interrupted")
-                raise ending(_SIGNALLED + received[-1]) from None
+            except KeyboardInterrupt as caught:
+                interruption.taken()
+                note(str(caught) if isinstance(caught, Interrupted) else "interrupted")
+                raise ending(_SIGNALLED + (received[-1] if received else signal.SIGINT)) from None
             except MemoryError:
                 note("out of memory; allowed: fewer samples, flows, runs or --jobs at a time")
                 raise ending(1) from None
@@ -102,40 +107,41 @@ def ending(code: int) -> typer.Exit:
 
 
 @contextmanager
-def _as_ctrl_c() -> Iterator[list[int]]:
+def _as_ctrl_c() -> Iterator[list[int] | None]:
     """Treat other signals that end a process like Ctrl-C: keep finished work, leave nothing half-written.
 
     Yields
     ------
-    list of int
-        Numbers of the received signals, the latest last; the first entry is Ctrl-C's.
+    list of int or None
+        Numbers of the received signals, the latest last; the first entry is Ctrl-C's. ``None`` if no handler is set.
     """
     received = [int(signal.SIGINT)]
     if threading.current_thread() is not threading.main_thread():  # only the main thread can set handlers
-        yield received
+        yield None
         return
     from narrows import _core
     from narrows.base import interruption
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
         backstop.heard()
-        interruption.note()
         received.append(number)
-        raise KeyboardInterrupt
+        interruption.note(number)
 
     # A signal that is ignored (nohup) or handled by the host program keeps its handler.
     usual = dict.fromkeys(_ENDING, signal.SIG_DFL) | {signal.SIGINT: signal.default_int_handler}
     ours = {number: handler for number, handler in usual.items() if signal.getsignal(number) is handler}
     backstop = _core.Backstop(_GRACE_S, _DEAF, [int(number) for number in ours])
     _core.end_on_failed_allocation()
-    interruption.forget()
+    if ours:
+        interruption.forget()
     for number in ours:
         signal.signal(number, interrupt)
     before = signal.set_wakeup_fd(backstop.fileno(), warn_on_full_buffer=False) if ours else None
     try:
-        yield received
+        yield received if ours else None
     finally:
         if before is not None:
+            interruption.end()
             signal.set_wakeup_fd(before)
         for number, handler in ours.items():
             signal.signal(number, handler)
