@@ -134,8 +134,8 @@ impl Connection {
         false
     }
 
-    /// Answers an unacceptable segment with an ACK. Its own ACK field is not used: only an acceptable segment updates
-    /// the sender.
+    /// Answers an unacceptable segment with an ACK. Its own ACK field is not used, since only an acceptable segment
+    /// updates the sender, unless it tells that the peer took the octet of our window probe.
     #[cold]
     fn refuse(&mut self, segment: &Packet, tcp: &TcpRepr, offset: i64, now: Instant) {
         let fin = tcp.flags.has(TcpFlags::FIN);
@@ -153,7 +153,20 @@ impl Connection {
                 self.set_time_wait(now + self.config.time_wait);
             }
         }
+        if self.reports_probe(tcp, offset) && self.on_ack(tcp, 0, offset, None, now) {
+            self.after_ack(now);
+        }
         self.rx.request_ack();
+    }
+
+    /// Whether an unacceptable segment of a peer whose own window probe we took acknowledges the octet of ours.
+    ///
+    /// An end that does not know that its probe was taken sends all its segments from the octet before RCV.NXT. If both
+    /// ends did so, each would refuse the ACK that could tell it, and answer ACKs with ACKs forever. Linux's probes
+    /// have old sequence numbers (`tcp_xmit_probe_skb`), so its ends are never in this state.
+    fn reports_probe(&self, tcp: &TcpRepr, offset: i64) -> bool {
+        let probe = self.tx.probed && self.tx.offset(tcp.ack) == self.tx.nxt as i64 + 1;
+        probe && offset + 1 == self.rx.nxt() as i64 && tcp.flags.has(TcpFlags::ACK) && !tcp.flags.has(TcpFlags::SYN)
     }
 
     #[inline]

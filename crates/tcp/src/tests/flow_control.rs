@@ -2,7 +2,7 @@
 
 use super::harness::*;
 use crate::{Config, InitialWindow};
-use narrows_units::{Bytes, Duration, Instant, Rate};
+use narrows_units::{Bytes, Duration, Instant, Packets, Rate};
 use narrows_wire::TcpFlags;
 
 fn small_buffer(buffer: u64) -> Net {
@@ -86,6 +86,35 @@ fn ends_that_filled_each_others_window_around_a_gap_go_on() {
         assert_eq!(net.ends[end].stats().timeouts, 0, "duplicate ACKs report the loss");
     }
     assert!(net.log.len() < 40, "{} segments", net.log.len());
+}
+
+#[test]
+fn ends_whose_crossing_probes_were_taken_go_on_when_the_acks_are_lost() {
+    let mut net = small_buffer(5_000);
+    net.ends.iter_mut().for_each(|end| end.set_auto_read(false));
+    net.ends.iter_mut().for_each(|end| end.write(Bytes::new(6_001)));
+    let mut time = 0;
+    while net.ends.iter().any(|end| end.stats().probes_sent == Packets::new(0)) {
+        time += 1;
+        net.run(at(time));
+    }
+    // Both probes are on the wire, with closed windows. Each finds room; no ACK and no window update arrives.
+    let until = at(time + 200);
+    net.rule =
+        Box::new(move |_, packet, now| if packet.payload_len == 0 && now < until { Fate::Drop } else { Fate::Pass });
+    net.ends.iter_mut().for_each(|end| assert_eq!(end.read(Bytes::MAX), Bytes::new(5_000)));
+    net.run(until);
+    for end in [C, S] {
+        assert_eq!(net.ends[end].readable(), Bytes::new(1), "the octet of the probe");
+        assert_eq!(net.ends[end].acked(), Bytes::new(5_000));
+    }
+    net.log.clear();
+    net.run(at(time + 5_000));
+    for end in [C, S] {
+        assert_eq!(net.ends[end].readable(), Bytes::new(1_001));
+        assert_eq!(net.ends[end].acked(), Bytes::new(6_001));
+    }
+    assert!(net.log.len() < 20, "{} segments", net.log.len());
 }
 
 #[test]
