@@ -11,7 +11,7 @@ use crate::record::{Layers, Record, Value};
 use crate::schema::DIRECTION;
 use crate::types::{Change, Direction, Flow, IpVersion, Link, Loss, Transport};
 use narrows_units::{Bytes, Duration, Instant, Probability, Rate};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest IPv4 packet in bytes; no router makes a larger one.
 pub(super) const LARGEST_PACKET: u64 = 65_535;
@@ -35,8 +35,12 @@ pub(crate) struct Links {
     ends: BTreeSet<(usize, usize)>,
     /// Limits in bytes or in time, to be compared with the flows' packets: one for each place.
     byte_limits: Vec<ByteLimit>,
+    /// Indices of the limits by place.
+    limit_at: BTreeMap<Place, usize>,
     /// Settings of links and queues that may be odd: one for each place.
     pub(super) odd: Vec<Noted>,
+    /// Indices of these settings by place and field.
+    pub(super) odd_at: BTreeMap<(Place, String), usize>,
     /// Places of limits that were refused already.
     pub(super) refused: BTreeSet<Place>,
     /// Places of queue tables that were checked already.
@@ -55,7 +59,8 @@ impl Links {
 
     /// Notes a limit. Of those of one place, which links of other rates may share, the smallest counts.
     pub(super) fn note_bytes(&mut self, limit: ByteLimit) {
-        match self.byte_limits.iter_mut().find(|known| known.place == limit.place) {
+        let index = *self.limit_at.entry(limit.place).or_insert(self.byte_limits.len());
+        match self.byte_limits.get_mut(index) {
             Some(known) if known.bytes <= limit.bytes => {}
             Some(known) => *known = limit,
             None => self.byte_limits.push(limit),

@@ -66,7 +66,8 @@ impl Links {
     }
 
     fn note(&mut self, noted: Noted) {
-        match self.odd.iter_mut().find(|known| known.place == noted.place && known.field == noted.field) {
+        let index = *self.odd_at.entry((noted.place, noted.field.clone())).or_insert(self.odd.len());
+        match self.odd.get_mut(index) {
             Some(known) => match (known.kind, noted.kind) {
                 (Kind::Target(_, before), Kind::Target(_, now)) if now < before => *known = noted,
                 _ => {}
@@ -132,5 +133,34 @@ impl Build<'_> {
             };
             self.report.warn(*place, field, shown, reason);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_one_place_and_field_counts_and_of_targets_that_at_the_lowest_rate() {
+        let mut links = Links::default();
+        let noted = |kind, line, field: &str| Noted {
+            kind,
+            place: Place::File(line, 1),
+            field: field.to_owned(),
+            shown: String::new(),
+        };
+        let target = |rate| Kind::Target(Duration::from_millis(1), Rate::mbps(rate));
+        for (kind, line, field) in [
+            (target(10), 2, "target"),
+            (target(5), 1, "target"),
+            (Kind::Marks, 2, "ecn"),
+            (target(4), 2, "target"),
+            (target(8), 2, "target"),
+            (Kind::Late(Duration::ZERO), 2, "ecn"),
+        ] {
+            links.note(noted(kind, line, field));
+        }
+        let kinds: Vec<_> = links.odd.iter().map(|noted| noted.kind).collect();
+        assert_eq!(kinds, [target(4), target(5), Kind::Marks], "in the order in which places were first noted");
     }
 }
