@@ -236,6 +236,9 @@ impl World<'_> {
             self.handle_ahead(parcel, probe);
         }
         self.now = now;
+        if let Some(Link::Line(line)) = self.links.get_mut(edge) {
+            line.rest();
+        }
         let next = self.line(edge).and_then(Line::first_on_wire).map_or(Instant::NEVER, |(_, at)| at);
         self.agenda.arm(Slots::link(edge), next);
     }

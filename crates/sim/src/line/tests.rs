@@ -64,3 +64,24 @@ fn samples_are_taken_as_the_time_of_the_line_passes_theirs() {
     let forwarded: Vec<_> = [100, 200, 300, 400].map(|t| line.look(us(t)).forwarded_packets).into();
     assert_eq!(forwarded, [1, 2, 3, 3], "the packet that comes at 300 us comes before the sample");
 }
+
+#[test]
+fn an_empty_wire_gives_back_a_ring_that_was_long() {
+    let mut line = line(Limit::Packets(Packets::new(1)));
+    let fill = |line: &mut Line| {
+        for n in 0..1000 {
+            line.put_on_wire(Parcel::NONE, us(n));
+        }
+    };
+    fill(&mut line);
+    assert!(line.wire.capacity() >= 999);
+    line.rest();
+    assert!(line.wire.capacity() >= 999, "packets are on the wire");
+    for _ in 0..1000 {
+        line.take_off_wire();
+    }
+    line.rest();
+    assert_eq!((line.wire.capacity(), line.on_wire()), (0, 0));
+    fill(&mut line);
+    assert_eq!(line.on_wire(), 1000, "it can be used again");
+}

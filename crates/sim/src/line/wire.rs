@@ -5,6 +5,9 @@ use crate::parcels::Parcel;
 use narrows_units::Instant;
 use prefetch_index::prefetch_index;
 
+/// Capacity from which the ring of an empty wire is freed: 1.5 kB.
+const LONG: usize = 64;
+
 impl Line {
     /// Frees capacity that the ring has not needed lately: a ring cycles through all of its memory, however few packets
     /// it holds.
@@ -16,6 +19,14 @@ impl Line {
         }
         self.most_on_wire = self.wire.len();
         self.fit_in = FIT_EVERY;
+    }
+
+    /// Frees the ring of an empty wire, if it was once long: a host that goes ahead may not need it again.
+    #[inline]
+    pub(crate) fn rest(&mut self) {
+        if self.wire.is_empty() && self.wire.capacity() >= LONG {
+            self.wire.shrink_to(0);
+        }
     }
 
     /// Stores a packet whose arrival at the far end is an event; returns whether it arrives next.
