@@ -56,7 +56,6 @@ impl World<'_> {
         }
         self.progress(flow, end);
         self.pump(flow, end, probe);
-        self.rest_timer(flow, end);
         self.look_after(flow, end, probe);
     }
 
@@ -80,7 +79,8 @@ impl World<'_> {
                         state.meter.finish(now);
                     }
                     Some(next) if !state.stopped => {
-                        self.agenda.arm(self.slots.app(flow), next.min(state.stop));
+                        let next = next.min(state.stop);
+                        self.arm_app(flow, next);
                         self.begin_others(flow);
                     }
                     _ => {}
@@ -102,7 +102,7 @@ impl World<'_> {
         let page = |flow: &Flow| flow.part.map(|part| (part.workload, part.number));
         let others = (flow + 1..flows.len()).take_while(|other| page(&flows[*other]) == page(&flows[flow]));
         for other in others {
-            self.agenda.arm(self.slots.app(other), self.now);
+            self.arm_app(other, self.now);
         }
     }
 
@@ -154,12 +154,9 @@ impl World<'_> {
     /// Arms the timer of an end for `due`, if its slot is armed for later.
     #[inline]
     pub(crate) fn alarm(&mut self, flow: usize, end: End, due: Instant) {
-        let alarm = &mut self.flows[flow].alarms[end.index()];
         // A timer event that comes too early does no harm: it arms the slot again.
-        if due < *alarm {
-            *alarm = due;
-            self.ahead.watch_timer(self.ends[flow][end.index()], due);
-            self.agenda.arm(self.slots.timer(flow, end), due);
+        if due < self.flows[flow].alarms[end.index()] {
+            self.arm_timer(flow, end, due);
         }
     }
 
@@ -183,15 +180,13 @@ impl World<'_> {
     /// armed.
     pub(crate) fn timer<P: Probe>(&mut self, flow: usize, end: End, probe: &mut P) {
         let now = self.now;
-        let state = &mut self.flows[flow];
         let Some(connection) = self.connections.get_mut(flow, end) else { return };
         let due = connection.poll_timeout();
-        let alarm = if due > now { due } else { Instant::NEVER };
-        state.alarms[end.index()] = alarm;
-        self.agenda.arm(self.slots.timer(flow, end), alarm);
+        self.arm_timer(flow, end, if due > now { due } else { Instant::NEVER });
         if due > now {
             return;
         }
+        let Some(connection) = self.connections.get_mut(flow, end) else { return };
         connection.handle_timeout(now);
         // What the host's device held may have reached the connection.
         let merges = connection.merges_arrivals();
@@ -212,8 +207,8 @@ impl World<'_> {
     /// Wakes a flow's application: it starts, acts or stops.
     pub(crate) fn wake<P: Probe>(&mut self, flow: usize, probe: &mut P) {
         let now = self.now;
+        self.arm_app(flow, Instant::NEVER);
         let state = &mut self.flows[flow];
-        self.agenda.arm(self.slots.app(flow), Instant::NEVER);
         if state.stopped {
             return;
         }
@@ -229,14 +224,16 @@ impl World<'_> {
             return self.pump(flow, End::Server, probe);
         }
         if !state.app.ready() {
-            return self.agenda.arm(self.slots.app(flow), state.stop);
+            let stop = state.stop;
+            return self.arm_app(flow, stop);
         }
         if state.is_tcp() && self.connections.get(flow, End::Client).is_none() {
             self.open(flow, probe);
         }
         let state = &mut self.flows[flow];
         let (act, next) = state.app.wake(now);
-        self.agenda.arm_no_later(self.slots.app(flow), next.min(state.stop));
+        let next = next.min(state.stop);
+        self.arm_app_no_later(flow, next);
         match act {
             Act::Nothing => {}
             Act::Datagram { payload, last } => self.send_datagram(flow, payload, last, probe),

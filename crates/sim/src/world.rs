@@ -25,7 +25,7 @@ use prefetch_index::prefetch_index;
 use std::sync::Arc;
 
 /// Number of flows from which prefetching pays: the state of so many does not stay in the caches.
-const MANY_FLOWS: usize = 256;
+pub(crate) const MANY_FLOWS: usize = 256;
 
 /// Events between two checks of the progress handle. It is also checked after each sample, which writes a row for
 /// every flow and queue.
@@ -233,7 +233,7 @@ impl World<'_> {
     /// Prefetches what the next packet on a line will need on arrival: with thousands of flows, none of it is in the
     /// caches.
     #[inline(never)]
-    fn prefetch(&self, edge: usize) {
+    pub(crate) fn prefetch(&self, edge: usize) {
         let Link::Line(line) = &self.links[edge] else { return };
         line.prefetch();
         if let Some(parcel) = line.coming().filter(|&parcel| self.ends_soon(parcel)) {

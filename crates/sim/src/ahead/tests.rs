@@ -55,10 +55,12 @@ fn hosts_of_one_flow_leave_the_events_of_the_bottleneck() {
 }
 
 #[test]
-fn receivers_that_acknowledge_at_once_go_ahead_together() {
+fn hosts_of_several_flows_go_ahead() {
     let four = |more: &str| [flow("a", 1, more), flow("b", 1, more), flow("c", 2, more), flow("d", 2, more)].concat();
-    assert!(share_of_events(&text(&four(AT_ONCE), "off")) < 80, "three events of four");
-    assert_eq!(share_of_events(&text(&four(""), "off")), 100, "their timers for delayed ACKs");
+    let shares = [(AT_ONCE, "off"), ("", "off"), (AT_ONCE, "100 ms")]
+        .map(|(more, sampling)| share_of_events(&text(&four(more), sampling)));
+    // The bottleneck's events are left, and those of timers and of packets that they hold back.
+    assert!(shares.iter().all(|&share| share < 70), "{shares:?}");
 }
 
 #[test]
@@ -88,7 +90,7 @@ proptest! {
             "", AT_ONCE, "size = \"40 kB\"", "size = \"40 kB\"\ntcp = { delayed_ack = false }\nstart = \"100 ms\"",
             "stop = \"300 ms\"", "stop = \"500 ms\"\ntcp = { delayed_ack = false }",
             "tcp = { delayed_ack = false, sack = false }", "tcp = { stack = \"linux\" }", "tcp = { cc = \"bbr\" }",
-            "kind = \"udp\"\nrate = \"1 Mb/s\"", "start = \"200 ms\"\ntcp = { delayed_ack = false }",
+            "kind = \"udp\"\nrate = \"1 Mb/s\"", "kind = \"on_off\"\nrate = \"2 Mb/s\"\non = \"20 ms\"\noff = \"30 ms\"", "start = \"200 ms\"\ntcp = { delayed_ack = false }",
         ])), 1..5),
         sampling in select(vec!["off", "1 ms", "70 ms"]),
     ) {

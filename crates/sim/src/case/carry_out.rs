@@ -119,7 +119,7 @@ impl World<'_> {
         let Some(state) = self.flows.get(flow).filter(|state| state.start <= self.now && !state.stopped) else {
             return;
         };
-        self.agenda.arm_no_later(self.slots.app(flow), wanted.min(state.stop));
+        self.arm_app_no_later(flow, wanted.min(state.stop));
     }
 
     /// Closes a bounded transfer that steps may pause, once all of it is written and sent.

@@ -116,7 +116,7 @@ impl Cut {
     /// Leaves a world with the share of one part.
     pub(super) fn share(self: &Arc<Self>, world: &mut World<'_>, own: usize) {
         for flow in (0..world.flows.len()).filter(|&flow| usize::from(self.flows[flow]) != own) {
-            world.agenda.arm(world.slots.app(flow), Instant::NEVER);
+            world.arm_app(flow, Instant::NEVER);
         }
         if world.sampling != Sampling::Off {
             world.losses.tell();
