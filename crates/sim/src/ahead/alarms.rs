@@ -94,7 +94,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_earliest_is_that_of_all(sources in 1_usize..40, changes in prop::collection::vec((0_usize..40, 0_u64..50), 1..200)) {
+        fn the_earliest_is_that_of_all(
+            sources in 1_usize..40,
+            changes in prop::collection::vec((0_usize..40, 0_u64..50), 1..200),
+        ) {
             let (mut tree, mut all) = (Earliest::of(sources), vec![Instant::NEVER; sources]);
             for (source, time) in changes {
                 let time = if time == 0 { Instant::NEVER } else { Instant::from_nanos(time) };
