@@ -318,7 +318,8 @@ pub trait CongestionControl: fmt::Debug + Send {
 
     /// Does [`on_ack`](Self::on_ack) for an ACK in the phase Open, by less; returns `false`, with nothing changed, if
     /// that needs more than `ack` has. An algorithm that needs no more than this in congestion avoidance saves the
-    /// connection the work of filling in [`Ack`] and [`Path`].
+    /// connection the work of filling in [`Ack`] and [`Path`]. Not called if the algorithm
+    /// [needs](Needs) more.
     fn on_plain_ack(&mut self, _ack: &PlainAck, _win: &mut Window) -> bool {
         false
     }

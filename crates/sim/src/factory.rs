@@ -2,7 +2,7 @@
 
 use crate::foreign::Algorithms;
 use crate::run::RunError;
-use narrows_cc::{CongestionControl, Needs, Params, Silent};
+use narrows_cc::{CongestionControl, Params, Silent};
 use narrows_fabric::{Scheme, Seeds, ports, scheme};
 use narrows_scenario as scenario;
 use narrows_scenario::{Flow, Scenario, Tcp};
@@ -126,7 +126,8 @@ impl Factory {
         let (cc, assist) = self.control(flow, (tcp, algorithm), ("cc client", tcp.assist.as_deref()));
         let mut opener = Connection::connect(Arc::clone(config), cc, assist, client, server, iss());
         let (mut cc, assist) = self.control(flow, (tcp, algorithm), ("cc server", tcp.peer_assist()));
-        if !both_send && assist.is_none() && cc.needs() == Needs::default() {
+        if !both_send && assist.is_none() {
+            // It would act on nothing, and what it asks of the connection would cost each segment.
             cc = Box::new(Silent);
         }
         let mut listener = Connection::listen(Arc::clone(peer), cc, assist, server, client, iss());

@@ -183,7 +183,7 @@ impl World<'_> {
         let Some(connection) = self.connections.get_mut(flow, end) else { return };
         let due = connection.poll_timeout();
         self.arm_timer(flow, end, if due > now { due } else { Instant::NEVER });
-        if due > now {
+        if due > now || (end == End::Client && self.release_plain(flow, probe)) {
             return;
         }
         let Some(connection) = self.connections.get_mut(flow, end) else { return };

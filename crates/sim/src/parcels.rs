@@ -163,6 +163,23 @@ impl Parcels {
         Self { segments, free, wholes: Vec::new(), free_wholes: Vec::new(), ends, scratch: blank() }
     }
 
+    /// Stores the segment of a flow that travels from its `from` to its `to`, and that `write` writes, until
+    /// [`release`](Self::release); `None` if `write` writes none. `write` returns its length as an IP packet.
+    #[inline]
+    pub(crate) fn write_along(
+        &mut self,
+        flow: usize,
+        way: Way,
+        write: impl FnOnce(&mut Compact) -> Option<Bytes>,
+    ) -> Option<Parcel> {
+        let place = self.free.pop().unwrap_or_else(|| self.another_place());
+        let Some(len) = write(&mut self.segments[place as usize]) else {
+            self.free.push(place);
+            return None;
+        };
+        Some(self.written(place as usize, len, (flow, true), way))
+    }
+
     /// Stores the packet of a flow's connection that `write` writes, until [`release`](Self::release); `None` if
     /// `write` writes none. Its addresses and ports are those of the flow.
     #[inline]
@@ -264,10 +281,16 @@ impl Parcels {
     /// travels from the flow's `from` to its `to`, and then carries payload.
     #[inline]
     pub(crate) fn reuse(&self, parcel: Parcel, len: Bytes, along: bool, way: Way) -> Parcel {
+        self.written(parcel.place(), len, (parcel.flow(), along), way)
+    }
+
+    /// The parcel of the segment of `len` bytes at `place`.
+    #[inline]
+    fn written(&self, place: usize, len: Bytes, (flow, along): (usize, bool), way: Way) -> Parcel {
         let (loaded, direction) = if along { (LOADED, ALONG) } else { (0, 0) };
         let new = Parcel {
-            what: (parcel.place() as u64) << 32 | len.as_u64() | loaded,
-            whose: u64::from(way.number()) << 32 | parcel.flow() as u64 | direction,
+            what: (place as u64) << 32 | len.as_u64() | loaded,
+            whose: u64::from(way.number()) << 32 | flow as u64 | direction,
         };
         debug_assert_eq!(new.what & 0xffff_ffff, Parcel::measure(&self.packet(new)));
         new

@@ -71,16 +71,42 @@ impl World<'_> {
         if state.server_sends() {
             return false;
         }
-        let Some(rtt) = sender.take_plain_ack(packet, now) else { return false };
+        let Some(rtt) = sender.take_plain_ack(packet, now) else {
+            return sender.is_rich() && self.acknowledge_rich(parcel, probe);
+        };
         state.meter.round_trip(rtt);
         let sent = sender.write_plain_data(now, packet);
         // Seldom more than one leaves: those do by the generic path.
         let rests = sender.rests_plainly(now);
+        self.answer_plain((parcel, sent), rests, probe);
+        true
+    }
+
+    /// The same at a sender that needs more than a window.
+    #[inline(never)]
+    fn acknowledge_rich<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) -> bool {
+        let (now, flow) = (self.now, parcel.flow());
+        let state = &mut self.flows[flow];
+        let Some(sender) = self.connections.get_mut(flow, End::Client) else { return false };
+        let packet = self.parcels.segment_mut(parcel);
+        if state.server_sends() {
+            return false;
+        }
+        let Some(rtt) = sender.take_rich_ack(packet, now) else { return false };
+        state.meter.round_trip(rtt);
+        let sent = sender.write_rich_data(now, packet);
+        let rests = sender.rests_richly(now);
+        self.answer_plain((parcel, sent), rests, probe);
+        true
+    }
+
+    /// Sends the data of `sent` bytes that was written in the place of an ACK, and what else may leave unless the
+    /// sender `rests`.
+    #[inline(always)]
+    fn answer_plain<P: Probe>(&mut self, (parcel, sent): (Parcel, Option<Bytes>), rests: bool, probe: &mut P) {
+        let flow = parcel.flow();
         if rests {
-            let due = sender.plain_timeout_before(state.alarms[End::Client.index()]);
-            if due < state.alarms[End::Client.index()] {
-                self.alarm(flow, End::Client, due);
-            }
+            self.watch_plain(flow);
         }
         match sent {
             Some(len) => {
@@ -88,6 +114,43 @@ impl World<'_> {
                 self.forward(self.parcels.reuse(parcel, len, true, way), probe);
             }
             None => self.parcels.release(parcel),
+        }
+        if !rests {
+            self.pump(flow, End::Client, probe);
+        }
+    }
+
+    /// Arms the timer slot of a sender that rests, if a timer of its has become due before.
+    #[inline(always)]
+    fn watch_plain(&mut self, flow: usize) {
+        let alarm = self.flows[flow].alarms[End::Client.index()];
+        let Some(sender) = self.connections.get_mut(flow, End::Client) else { return };
+        let due = sender.plain_timeout_before(alarm);
+        if due < alarm {
+            self.alarm(flow, End::Client, due);
+        }
+    }
+
+    /// Handles the expiry of a sender's timer, whose slot is not armed now, if it is the pacer's, and the segment that
+    /// waited is plain; returns `false`, with nothing changed, for any other.
+    #[inline]
+    pub(crate) fn release_plain<P: Probe>(&mut self, flow: usize, probe: &mut P) -> bool {
+        let now = self.now;
+        if !self.plain_hosts || self.flows[flow].server_sends() {
+            return false;
+        }
+        let Some(sender) = self.connections.get_mut(flow, End::Client) else { return false };
+        if !sender.take_pacer_timeout(now) {
+            return false;
+        }
+        let way = self.routes.start(flow, true);
+        let sent = self.parcels.write_along(flow, way, |out| sender.write_rich_data(now, out));
+        let rests = sender.rests_richly(now);
+        if rests {
+            self.watch_plain(flow);
+        }
+        if let Some(parcel) = sent {
+            self.forward(parcel, probe);
         }
         if !rests {
             self.pump(flow, End::Client, probe);

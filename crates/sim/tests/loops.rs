@@ -62,6 +62,8 @@ const KINDS: &[&str] = &[
     "kind = \"bulk\"\nsize = \"30 kB\"\ntcp = { delayed_ack = false, timestamps = false }",
     "kind = \"bulk\"\nsize = \"300 kB\"\nstop = \"150 ms\"\ntcp = { delayed_ack = false }",
     "kind = \"bulk\"\nsize = \"100 kB\"\ntcp = { recovery = \"newreno\", sack = false }",
+    "kind = \"bulk\"\nsize = \"150 kB\"\ntcp = { stack = \"ns2\", cc = \"compound\", recovery = \"newreno\", sack = false }",
+    "kind = \"bulk\"\nsize = \"400 kB\"\ntcp = { cc = \"bbr3\", delayed_ack = false }",
     "kind = \"bulk\"\nsize = \"200 kB\"\ntcp = { cc = \"prague\", assist = \"none\" }",
     "kind = \"bulk\"\nsize = \"200 kB\"\ntcp = { stack = \"linux\", gro = \"50 us\" }",
     "kind = \"request_response\"\nresponse = \"6 kB\"\nthink = \"5 ms\"\ncount = 20",

@@ -98,11 +98,9 @@ impl Controller {
         self.clamp();
     }
 
-    /// Whether the algorithm needs nothing but [`on_ack`](Self::on_ack) while nothing is lost, and no rule but Linux's
-    /// says what a sender does that cwnd does not limit.
+    /// Whether no rule but Linux's says what a sender does that cwnd does not limit.
     pub(crate) fn is_plain(&self) -> bool {
-        let Needs { acks, rates, losses, sending, window_in_recovery, loss_after_echo: _ } = self.needs;
-        !(acks || rates || losses || sending || window_in_recovery) && self.limits.is_none()
+        self.limits.is_none()
     }
 
     #[inline]

@@ -105,9 +105,9 @@ impl Pacer {
         win.pacing_rate.or_else(|| self.0.as_ref().map(|paced| paced.own).filter(|&own| own > Rate::ZERO))
     }
 
-    /// Whether it delays nothing, and has delayed nothing.
-    pub(crate) fn is_off(&self, win: &Window) -> bool {
-        self.rate(win).is_none() && self.0.as_ref().is_none_or(|paced| !paced.waiting && paced.next == Instant::ZERO)
+    /// Whether it has paced something, or had a rate of the connection's own.
+    pub(crate) fn is_used(&self) -> bool {
+        self.0.is_some()
     }
 
     /// Recomputes the connection's own rate after an ACK, if its setting gives one.

@@ -5,7 +5,7 @@
 use crate::scoreboard::Scoreboard;
 use crate::usage::Usage;
 use narrows_units::{Bytes, Instant, SeqNum};
-use narrows_wire::Ip;
+use narrows_wire::{Ip, TcpRepr};
 
 /// New data that could be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,19 +30,21 @@ impl Fresh {
     }
 }
 
-/// What a plain segment needs of the network header.
+/// What all plain segments have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Frame {
     /// [`Ip::traffic_class`].
     pub(crate) traffic_class: u8,
-    /// [`Ip::header_len`]: without extensions 20 or 40, in bytes.
+    /// Length of both headers in bytes: [`Ip::header_len`], without extensions 20 or 40, and that of TCP.
     pub(crate) len: u8,
 }
 
 impl Frame {
-    pub(crate) fn of(ip: &Ip) -> Self {
-        // The header of a connection has no options, so that its length fits.
-        Self { traffic_class: ip.traffic_class(), len: ip.header_len() as u8 }
+    /// `stamps`: whether timestamps are in use.
+    pub(crate) fn of(ip: &Ip, stamps: bool) -> Self {
+        let tcp = if stamps { TcpRepr::LEN_WITH_TIMESTAMPS } else { TcpRepr::LEN };
+        // The network header of a connection has no options, so that the length fits.
+        Self { traffic_class: ip.traffic_class(), len: (ip.header_len() + tcp) as u8 }
     }
 }
 
@@ -72,6 +74,8 @@ pub(crate) struct Sender {
     pub(crate) overridden: bool,
     /// Whether the connection may take the plain path (`connection/plain.rs`); here, because it fills a hole.
     pub(crate) calm: bool,
+    /// Of a connection on the plain path: whether its sender needs more there than a window.
+    pub(crate) rich: bool,
     /// Of the connection's segments; here, because it fills a hole.
     pub(crate) frame: Frame,
     /// The peer's window scale (RFC 7323's Snd.Wind.Shift); here, because it fills a hole.
@@ -115,6 +119,7 @@ impl Sender {
             probe_due: false,
             overridden: false,
             calm: false,
+            rich: false,
             frame: Frame::default(),
             send_shift: 0,
             usage: Usage::default(),

@@ -95,19 +95,27 @@ impl Compact {
         true
     }
 
-    /// A segment whose only option is timestamps. `traffic_class`: [`Ip::traffic_class`] of its network header.
+    /// A segment without options. `traffic_class`: [`Ip::traffic_class`] of its network header.
     #[inline]
     #[must_use]
-    pub fn stamped(stamps: Timestamps, traffic_class: u8) -> Self {
-        Self { stamps: [stamps.val, stamps.ecr], has: has::TIMESTAMPS, traffic_class, ..Self::EMPTY }
+    pub fn bare(traffic_class: u8) -> Self {
+        Self { traffic_class, ..Self::EMPTY }
     }
 
-    /// The timestamps of a segment that has no other option but SACK blocks and what shares their room.
+    /// Adds timestamps.
+    #[inline]
+    pub fn stamp(&mut self, stamps: Timestamps) {
+        self.stamps = [stamps.val, stamps.ecr];
+        self.has |= has::TIMESTAMPS;
+    }
+
+    /// The timestamps of a segment that has no other option but SACK blocks and what shares their room; with `on` false,
+    /// zeros for a segment that has not even timestamps. `None` for any other.
     #[inline]
     #[must_use]
-    pub const fn sole_timestamps(&self) -> Option<Timestamps> {
+    pub fn sole_timestamps(&self, on: bool) -> Option<Timestamps> {
         let [val, ecr] = self.stamps;
-        if self.has == has::TIMESTAMPS { Some(Timestamps { val, ecr }) } else { None }
+        (self.has == u8::from(on) * has::TIMESTAMPS).then_some(Timestamps { val, ecr })
     }
 
     /// SACK blocks.
@@ -220,8 +228,11 @@ mod tests {
             }
         }
         let plain = TcpOptions { timestamps: stamps, ..TcpOptions::default() };
-        assert_eq!(Compact::of(&segment(v4(), plain)).unwrap().sole_timestamps(), stamps);
-        assert_eq!(Compact::of(&segment(v4(), syn)).unwrap().sole_timestamps(), None);
+        let seen = |options, on| Compact::of(&segment(v4(), options)).unwrap().sole_timestamps(on);
+        assert_eq!((seen(plain, true), seen(plain, false)), (stamps, None));
+        let zeros = Some(Timestamps { val: 0, ecr: 0 });
+        assert_eq!((seen(TcpOptions::default(), true), seen(TcpOptions::default(), false)), (None, zeros));
+        assert_eq!((seen(syn, true), seen(syn, false)), (None, None));
     }
 
     #[test]

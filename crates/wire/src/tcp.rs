@@ -116,6 +116,9 @@ pub struct TcpRepr {
 }
 
 impl TcpRepr {
+    /// Length of the emitted header in bytes without options.
+    pub const LEN: usize = FIXED_LEN;
+
     /// Length of the emitted header in bytes if timestamps are its only option.
     pub const LEN_WITH_TIMESTAMPS: usize = FIXED_LEN + 12;
 

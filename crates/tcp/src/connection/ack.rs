@@ -16,7 +16,7 @@ use crate::segment::flag;
 use narrows_cc::{Ack, Advice, Phase, Window};
 use narrows_settings::{RecoveryKind, RecoveryStyle, RtoStyle};
 use narrows_units::{Bytes, Duration, Instant, Packets};
-use narrows_wire::{TcpFlags, TcpRepr};
+use narrows_wire::{TcpFlags, TcpRepr, Timestamps};
 
 /// What an ACK delivers.
 #[derive(Clone, Copy, Debug)]
@@ -136,6 +136,21 @@ impl Connection {
     /// The part of [`digest`](Self::digest) that a [plain](Self::is_plain) ACK needs; almost all ACKs are plain.
     #[inline]
     pub(super) fn digest_plain(&mut self, tcp: &TcpRepr, ack: u64, acked: u64, now: Instant) {
+        let ts = tcp.options.timestamps.filter(|_| self.ts.on);
+        let rtt = self.deliver_plain(ack, acked, ts, now);
+        let echo = if self.ecn.is_on() { self.ecn.on_ack(tcp, acked) } else { Echo::default() };
+        self.grow_after(acked, (rtt, ts), echo, now);
+    }
+
+    /// The part of a [plain](Self::is_plain) ACK before ECN: the scoreboard and the round-trip time sample.
+    #[inline]
+    pub(super) fn deliver_plain(
+        &mut self,
+        ack: u64,
+        acked: u64,
+        ts: Option<Timestamps>,
+        now: Instant,
+    ) -> Option<Duration> {
         let mut timing = AckTiming::new();
         let rate = &mut self.rate;
         self.tx.una = ack;
@@ -145,9 +160,18 @@ impl Connection {
             rate.on_delivered(segment, stamp, now);
         });
         self.timers.retries = 0;
-        let ts = tcp.options.timestamps.filter(|_| self.ts.on);
-        let rtt = self.take_sample(&timing, acked, ts.map(|t| t.ecr), now);
-        let echo = if self.ecn.is_on() { self.ecn.on_ack(tcp, acked) } else { Echo::default() };
+        self.take_sample(&timing, acked, ts.map(|t| t.ecr), now)
+    }
+
+    /// The part of a [plain](Self::is_plain) ACK after ECN: the timer, the delivery rate and congestion control.
+    #[inline]
+    pub(super) fn grow_after(
+        &mut self,
+        acked: u64,
+        (rtt, ts): (Option<Duration>, Option<Timestamps>),
+        echo: Echo,
+        now: Instant,
+    ) {
         if echo.marks {
             self.episode.on_mark();
         }
@@ -422,15 +446,21 @@ impl Connection {
     fn take_sample(&mut self, timing: &AckTiming, acked: u64, echo: Option<u32>, now: Instant) -> Option<Duration> {
         let sample = timing.sample(echo.filter(|_| acked > 0), &self.ts, now)?;
         self.rtt.on_sample(sample.path);
-        if self.config.rto.style == RtoStyle::Ns2 && !self.ts.on {
-            // One segment is timed at a time.
+        self.time_rto(sample.timer);
+        Some(sample.path)
+    }
+
+    /// Feeds the retransmission timer's estimator, unless it times another segment: ns-2 without timestamps times one
+    /// at a time.
+    #[inline(always)]
+    pub(super) fn time_rto(&mut self, rtt: Duration) {
+        if !self.ts.on && self.config.rto.style == RtoStyle::Ns2 {
             if self.tx.una <= self.tx.timed_until {
-                return Some(sample.path);
+                return;
             }
             self.tx.timed_until = self.tx.nxt;
         }
-        self.sample_rto(sample.timer);
-        Some(sample.path)
+        self.sample_rto(rtt);
     }
 
     /// Feeds the retransmission timer's estimator.

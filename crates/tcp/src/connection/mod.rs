@@ -53,6 +53,7 @@ mod plain;
 mod predicted;
 mod react;
 mod remains;
+mod rich;
 mod sacked;
 mod small_queue;
 mod socket;
@@ -226,7 +227,7 @@ impl Connection {
         let congestion = Controller::new(&config, cc);
         let stamps = congestion.needs.rates || congestion.needs.losses;
         let ip = Ip::between(local.ip(), remote.ip());
-        tx.frame = Frame::of(&ip);
+        tx.frame = Frame::of(&ip, false);
         if stamps {
             tx.board.keep_stamps();
         }
@@ -366,7 +367,7 @@ impl Connection {
     /// Sets the DSCP of every later segment; only the lower six bits count.
     pub fn set_dscp(&mut self, dscp: u8) {
         self.ip.set_dscp(dscp);
-        self.tx.frame = Frame::of(&self.ip);
+        self.tx.frame = Frame::of(&self.ip, self.ts.on);
     }
 
     /// The scheme's part at this end, if it is in force.

@@ -359,7 +359,7 @@ impl Connection {
 
     /// Reports a data segment that leaves to the pacer, where `rate` paces them.
     #[inline(never)]
-    fn pace(&mut self, bytes: u64, rate: Rate, now: Instant) {
+    pub(super) fn pace(&mut self, bytes: u64, rate: Rate, now: Instant) {
         let segment = Departure { bytes, number: self.stats.sent_packets, burst: None };
         if self.gso.is_some() {
             return self.pace_together(segment, now);
@@ -369,7 +369,7 @@ impl Connection {
     }
 
     #[inline(never)]
-    fn tell_sent(&mut self, bytes: u64, retransmission: bool, idle: Duration, now: Instant) {
+    pub(super) fn tell_sent(&mut self, bytes: u64, retransmission: bool, idle: Duration, now: Instant) {
         let path = self.path(self.tx.board.flight(), now);
         let app_limited = self.rate.is_app_limited();
         self.congestion.on_sent(&Sent { bytes: Bytes::new(bytes), retransmission, idle, app_limited }, &path);

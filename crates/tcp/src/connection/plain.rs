@@ -18,6 +18,8 @@
 //! are kept in one flag, which every other way into the connection clears and the next plain segment finds again. Debug
 //! builds compare the flag with the state at each use. Those of the segment are checked each time. A function that
 //! finds any of them false returns `false` or `None` and has changed nothing; the caller then takes the generic path.
+//!
+//! A sender that needs more than a window is rich, and has a file of its own, `rich.rs`.
 
 use super::Connection;
 use crate::rtt::AckTiming;
@@ -27,7 +29,7 @@ use crate::stats::State;
 use narrows_cc::{Ack, Phase, PlainAck};
 use narrows_settings::Pacing;
 use narrows_units::{Bytes, Duration, Instant};
-use narrows_wire::{Compact, Ecn, TcpFlags, TcpRepr, Timestamps};
+use narrows_wire::{Compact, Ecn, TcpFlags, Timestamps};
 
 impl Connection {
     /// Takes a segment with data if it is the next in order, and all is well. The caller then asks for the ACK by
@@ -64,10 +66,35 @@ impl Connection {
         Some(self.write_plain(self.tx.nxt, TcpFlags::ACK, 0, now, out))
     }
 
-    /// Takes an ACK without data if it advances SND.UNA, and all is well; returns its round-trip time. The caller then
+    /// Takes an ACK without data if it advances SND.UNA, all is well, and the sender is not rich; returns its round-trip time. The caller then
     /// asks for data by [`write_plain_data`](Self::write_plain_data).
     #[inline(always)]
     pub fn take_plain_ack(&mut self, segment: &Compact, now: Instant) -> Option<Duration> {
+        let (ts, ack, sent_at, octets) = self.plain_ack(segment)?;
+        if self.tx.rich {
+            return None;
+        }
+        self.note_plain(segment, ts, ack, now);
+        self.tx.repeated_acks = 0;
+        self.tx.una = ack;
+        self.episode.on_advance();
+        self.tx.board.ack_sole_head(octets);
+        self.rate.on_acked(octets);
+        self.timers.retries = 0;
+        let rtt = now.since(sent_at);
+        debug_assert_eq!(Some(rtt), timed_once(sent_at, octets, now), "the sample of a segment that was sent once");
+        self.rtt.on_taken(rtt);
+        self.time_rto(rtt);
+        self.timers.rto = if self.tx.board.is_empty() { Instant::NEVER } else { now + self.rto.current() };
+        self.recovery.touch(now, false);
+        self.grow_plainly(octets, rtt, ts, now);
+        Some(rtt)
+    }
+
+    /// What an ACK says, if it is plain: its timestamps, and the one whole segment that it covers and that was sent
+    /// once, by its end, when it left and its octets.
+    #[inline(always)]
+    pub(super) fn plain_ack(&mut self, segment: &Compact) -> Option<(Timestamps, u64, Instant, u64)> {
         let ts = self.plain_header(segment)?;
         let ack = self.tx.offset(segment.ack);
         let plain = segment.payload_len == 0
@@ -79,23 +106,8 @@ impl Connection {
             return None;
         }
         let ack = ack as u64;
-        // Before anything changes: the ACK covers whole segments that were sent once.
         let (sent_at, octets) = self.tx.board.sole_head(ack)?;
-        self.note_plain(segment, ts, ack, now);
-        self.tx.repeated_acks = 0;
-        self.tx.una = ack;
-        self.episode.on_advance();
-        self.tx.board.ack_sole_head(octets);
-        self.rate.on_acked(octets);
-        self.timers.retries = 0;
-        let rtt = now.since(sent_at);
-        debug_assert_eq!(Some(rtt), timed_once(sent_at, octets, now), "the sample of a segment that was sent once");
-        self.rtt.on_taken(rtt);
-        self.sample_rto(rtt);
-        self.timers.rto = if self.tx.board.is_empty() { Instant::NEVER } else { now + self.rto.current() };
-        self.recovery.touch(now, false);
-        self.grow_plainly(octets, rtt, ts, now);
-        Some(rtt)
+        Some((ts, ack, sent_at, octets))
     }
 
     /// Lets congestion control grow the window on an ACK of `octets`.
@@ -124,7 +136,7 @@ impl Connection {
             rtt: Some(rtt),
             rate: None,
             duplicate: false,
-            one_way_delay: Some(self.ts.difference(ts)),
+            one_way_delay: self.ts.on.then(|| self.ts.difference(ts)),
             clocks: None,
             marked: Bytes::ZERO,
             newly_lost: Bytes::ZERO,
@@ -137,27 +149,47 @@ impl Connection {
     /// windows or the application have no room for one, or not all is well.
     #[inline(always)]
     pub fn write_plain_data(&mut self, now: Instant, out: &mut Compact) -> Option<Bytes> {
+        if self.congestion.win.pacing_rate.is_some() {
+            self.tx.calm = false;
+        }
         if !self.sends_plainly() || self.has_full_cwnd() {
             return None;
         }
-        let (smss, start) = (self.smss, self.tx.nxt);
-        let len = smss as u32;
-        let push = if self.tx.unsent() == smss { TcpFlags::PSH } else { TcpFlags::NONE };
+        let segment = self.plain_segment(now);
+        self.tx.board.push(segment, None);
+        self.note_plain_sent(now);
+        self.recovery.touch(now, true);
+        Some(self.write_plain_segment(&segment, now, out))
+    }
+
+    /// The next full segment of new data.
+    #[inline(always)]
+    pub(super) fn plain_segment(&self, now: Instant) -> Segment {
         let flags = if self.rate.is_app_limited() { flag::APP_LIMITED } else { 0 };
-        self.tx.board.push(Segment { start, len, flags, turn: 0, sent_at: now }, None);
-        self.tx.nxt += smss;
-        self.stats.sent_bytes += Bytes::new(smss);
+        Segment { start: self.tx.nxt, len: self.smss as u32, flags, turn: 0, sent_at: now }
+    }
+
+    /// Notes that a full segment of new data leaves.
+    #[inline(always)]
+    pub(super) fn note_plain_sent(&mut self, now: Instant) {
+        self.tx.nxt += self.smss;
+        self.stats.sent_bytes += Bytes::new(self.smss);
         self.stats.sent_packets.increment();
         self.tx.last_sent = now;
         self.tx.usage.on_sent();
         self.timers.persist = Instant::NEVER;
-        self.recovery.touch(now, true);
-        Some(self.write_plain(start, TcpFlags::ACK.with(push), len, now, out))
+    }
+
+    /// Writes a full segment of new data, which was noted as sent, and returns the length of its IP packet.
+    #[inline(always)]
+    pub(super) fn write_plain_segment(&mut self, segment: &Segment, now: Instant, out: &mut Compact) -> Bytes {
+        let push = if self.tx.unsent() == 0 { TcpFlags::PSH } else { TcpFlags::NONE };
+        self.write_plain(segment.start, TcpFlags::ACK.with(push), segment.len, now, out)
     }
 
     /// Whether cwnd has no room for another full segment, where nothing is SACKed or lost.
     #[inline]
-    fn has_full_cwnd(&self) -> bool {
+    pub(super) fn has_full_cwnd(&self) -> bool {
         self.tx.board.flight() + self.smss > self.congestion.win.cwnd.as_u64()
     }
 
@@ -165,7 +197,7 @@ impl Connection {
     /// [`write_plain_data`](Self::write_plain_data), which has found out whether the sender paces.
     #[inline]
     pub fn rests_plainly(&mut self, now: Instant) -> bool {
-        let full = self.has_full_cwnd() && self.may_send_plainly();
+        let full = self.has_full_cwnd() && self.sends_plainly();
         if full {
             self.note_usage(true, now);
         }
@@ -176,7 +208,7 @@ impl Connection {
     #[inline]
     #[must_use]
     pub fn plain_timeout_before(&self, limit: Instant) -> Instant {
-        if self.recovery.is_timed() && !self.tx.board.is_empty() {
+        if self.tx.rich || (self.recovery.is_timed() && !self.tx.board.is_empty()) {
             return self.poll_timeout_before(limit);
         }
         let due = self.timers.rto.min(self.timers.persist).min(self.rx.ack_deadline());
@@ -184,24 +216,16 @@ impl Connection {
         due
     }
 
-    /// Whether only cwnd decides if a full segment leaves next. Data is in flight, so that the window is not one after
-    /// an idle time, and the timer runs.
+    /// Whether only cwnd, and a rich sender's pacer, decide if a full segment leaves next. Data is in flight, so that the
+    /// window is not one after an idle time, and the timer runs.
     #[inline]
-    fn sends_plainly(&mut self) -> bool {
-        if self.congestion.win.pacing_rate.is_some() {
-            self.tx.calm = false;
-        }
-        self.may_send_plainly()
-    }
-
-    /// [`sends_plainly`](Self::sends_plainly), where no pacing rate has appeared since it was asked.
-    #[inline]
-    fn may_send_plainly(&self) -> bool {
+    pub(super) fn sends_plainly(&self) -> bool {
         debug_assert!(!self.tx.calm || self.is_calm());
         self.tx.calm && !self.tx.board.is_empty() && self.tx.has_full(self.smss)
     }
 
-    /// The header of a segment whose flags, sequence number and timestamps are as expected, if all is well.
+    /// The timestamps of a segment whose flags, sequence number and options are as expected, if all is well; zeros
+    /// without timestamps.
     #[inline(always)]
     fn plain_header(&mut self, segment: &Compact) -> Option<Timestamps> {
         if !self.tx.calm {
@@ -209,23 +233,25 @@ impl Connection {
             if !self.tx.board.is_clean() || self.rx.has_gap() || !self.is_calm() {
                 return None;
             }
-            self.tx.calm = true;
+            (self.tx.calm, self.tx.rich) = (true, self.needs_more());
+            self.tx.frame = Frame::of(&self.ip, self.ts.on);
         }
-        debug_assert!(self.is_calm());
-        let ts = segment.sole_timestamps()?;
+        debug_assert!(self.is_calm() && self.tx.rich >= self.needs_more());
+        let ts = segment.sole_timestamps(self.ts.on)?;
         let expected = segment.flags.without(TcpFlags::PSH) == TcpFlags::ACK && segment.seq == self.rx.ack();
+        // Without timestamps all are zero.
         (expected && self.ts.is_newer(ts.val)).then_some(ts)
     }
 
     /// Counts a segment, and takes its timestamp and its window.
     #[inline(always)]
-    fn note_plain(&mut self, segment: &Compact, ts: Timestamps, ack: u64, now: Instant) {
+    pub(super) fn note_plain(&mut self, segment: &Compact, ts: Timestamps, ack: u64, now: Instant) {
         #[cfg(test)]
         {
             self.predicted += 1;
         }
         self.stats.segments_received.increment();
-        if self.rx.nxt() <= self.rx.last_ack() {
+        if self.ts.on && self.rx.nxt() <= self.rx.last_ack() {
             self.ts.take(ts.val, now);
         }
         let window = u64::from(segment.window) << self.tx.send_shift;
@@ -243,11 +269,14 @@ impl Connection {
         let seq = self.tx.seq(offset);
         let ack = self.rx.ack();
         let window = self.rx.on_plain_ack_sent();
-        let stamps = self.ts.stamps(now);
-        debug_assert_eq!(self.tx.frame, Frame::of(&self.ip));
-        *out = Compact::stamped(stamps, self.tx.frame.traffic_class);
+        debug_assert_eq!(self.tx.frame, Frame::of(&self.ip, self.ts.on));
+        let Frame { traffic_class, len } = self.tx.frame;
+        *out = Compact::bare(traffic_class);
+        if self.ts.on {
+            out.stamp(self.ts.stamps(now));
+        }
         (out.seq, out.ack, out.flags, out.window, out.payload_len) = (seq, ack, flags, window, payload);
-        let len = Bytes::new(u64::from(self.tx.frame.len) + TcpRepr::LEN_WITH_TIMESTAMPS as u64 + u64::from(payload));
+        let len = Bytes::new(u64::from(len) + u64::from(payload));
         debug_assert_eq!(len, out.len(self.ip.header_len()));
         len
     }
@@ -255,28 +284,25 @@ impl Connection {
     /// Whether all is well: established, nothing lost, reordered, marked or closed, no timer but the retransmission and
     /// the delayed-ACK timer, and no setting that does more with a plain segment than this file.
     #[inline(never)]
-    fn is_calm(&self) -> bool {
+    pub(super) fn is_calm(&self) -> bool {
         #[cfg(test)]
         if !self.predicts {
             return false;
         }
         let now_well = self.state == State::Established
             && self.tx.board.is_clean()
-            && self.recovery.is_open()
+            && self.recovery.is_calm()
             && self.rx.is_calm()
             && self.tx.is_calm()
             && self.episode.is_quiet()
             && self.urgent.is_none()
             && self.timers.rare == Instant::NEVER;
-        let simple = self.ts.on
-            && self.assist.is_none()
+        let simple = self.assist.is_none()
             && self.gso.is_none()
             && self.device.is_none()
             && self.socket.is_none()
             && !self.ecn.is_on()
-            && !self.rate.is_sampling()
             && self.congestion.is_plain()
-            && self.pacer.is_off(&self.congestion.win)
             && self.config.pacing == Pacing::Off;
         now_well && simple
     }

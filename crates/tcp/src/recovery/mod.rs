@@ -159,6 +159,8 @@ pub(crate) struct Recovery {
     awaits_ack: bool,
     /// See [`is_open`](Self::is_open).
     open: bool,
+    /// See [`is_calm`](Self::is_calm).
+    calm: bool,
     /// Whether the retransmission timeout counts from the head's transmission.
     from_head: bool,
     touched_by_sending: bool,
@@ -184,6 +186,7 @@ impl Recovery {
             wants_deliveries,
             awaits_ack: false,
             open: false,
+            calm: false,
             from_head: style == RecoveryStyle::Linux,
             touched: Instant::NEVER,
             touched_by_sending: false,
@@ -205,7 +208,8 @@ impl Recovery {
             Kind::Rack(_) => true,
             _ => false,
         };
-        self.open = by_pipe && self.phase == Phase::Open && !self.awaits_ack;
+        self.calm = self.phase == Phase::Open && !self.awaits_ack;
+        self.open = by_pipe && self.calm;
     }
 
     /// See [`LossRecovery::on_ack`]. In the phase Open the call may be skipped for an ACK that advances SND.UNA while
@@ -261,6 +265,14 @@ impl Recovery {
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
         self.open
+    }
+
+    /// Whether it allows new data as far as the congestion window has room beside FlightSize, and nothing else, while
+    /// the scoreboard is [clean](Scoreboard::is_clean). This is so in the phase Open of every recovery: no duplicate
+    /// ACK inflates the window there, and without losses pipe, FACK's awnd and FlightSize are equal.
+    #[inline]
+    pub(crate) fn is_calm(&self) -> bool {
+        self.calm
     }
 
     #[inline(never)]

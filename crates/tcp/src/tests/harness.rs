@@ -25,7 +25,11 @@ fn take(end: &mut Connection, packet: &Packet, now: Instant) {
     let data = packet.payload_len > 0;
     let plain = Compact::of(packet).is_some_and(|segment| {
         assert_eq!(end.expand(&segment), *packet);
-        if data { end.take_plain_data(&segment, now) } else { end.take_plain_ack(&segment, now).is_some() }
+        if data {
+            return end.take_plain_data(&segment, now);
+        }
+        let plain = end.take_plain_ack(&segment, now).is_some();
+        plain || (end.is_rich() && end.take_rich_ack(&segment, now).is_some())
     });
     if plain {
         end.answers = data;
@@ -38,12 +42,22 @@ fn take(end: &mut Connection, packet: &Packet, now: Instant) {
 fn transmit(end: &mut Connection, now: Instant) -> Option<Packet> {
     let answers = core::mem::take(&mut end.answers);
     let mut segment = Compact::EMPTY;
-    let plain = if answers { end.write_plain_ack(now, &mut segment) } else { end.write_plain_data(now, &mut segment) };
+    let plain = if answers {
+        end.write_plain_ack(now, &mut segment)
+    } else if end.is_rich() {
+        end.write_rich_data(now, &mut segment)
+    } else {
+        end.write_plain_data(now, &mut segment)
+    };
     if plain.is_some() {
         let Packet { ip, transport: Transport::Tcp(tcp), .. } = end.blank() else { return None };
         return Some(segment.packet((ip.src(), ip.dst()), (tcp.src_port, tcp.dst_port)));
     }
-    if !answers && end.rests_plainly(now) { None } else { end.poll_transmit(now) }
+    if answers {
+        return end.poll_transmit(now);
+    }
+    let rests = if end.is_rich() { end.rests_richly(now) } else { end.rests_plainly(now) };
+    if rests { None } else { end.poll_transmit(now) }
 }
 
 pub(super) fn addresses() -> [SocketAddr; 2] {
@@ -86,8 +100,10 @@ pub(super) struct Double {
     pub(super) uncovered: bool,
     /// See [`Needs::acks`].
     pub(super) watches: bool,
-    /// See [`Needs::rates`].
+    /// See [`Needs::rates`]; it then also asks for [`Needs::losses`].
     pub(super) rates: bool,
+    /// Whether it is not told of what is sent.
+    pub(super) quiet: bool,
     /// Whether to note whole ACKs and paths.
     pub(super) whole: bool,
     pub(super) diary: Diary,
@@ -108,12 +124,12 @@ impl Double {
 impl CongestionControl for Double {
     fn needs(&self) -> Needs {
         Needs {
-            sending: true,
+            sending: !self.quiet,
+            losses: self.rates,
             loss_after_echo: self.uncovered,
             acks: self.watches,
             rates: self.rates,
             window_in_recovery: self.rules,
-            ..Needs::default()
         }
     }
 
@@ -122,6 +138,9 @@ impl CongestionControl for Double {
             Told::Ack { acked: ack.acked.as_u64(), delivered: ack.delivered.as_u64(), limited: path.cwnd_limited };
         self.note(told);
         self.note_whole(ack, path);
+        if self.quiet {
+            win.pacing_rate = self.pacing;
+        }
         if self.reno && path.cwnd_limited {
             if win.in_slow_start(path) {
                 win.cwnd += ack.acked.min(path.smss);
@@ -332,7 +351,9 @@ impl Net {
             self.ends[to].check();
         } else {
             for end in &mut self.ends {
-                end.handle_timeout(next);
+                if !end.take_pacer_timeout(next) {
+                    end.handle_timeout(next);
+                }
                 end.check();
             }
         }

@@ -1,8 +1,8 @@
 //! Whole transfers.
 
 use super::harness::*;
-use crate::{Config, EcnEcho, IdleRestart, Pacing, RateLimited, RecoveryKind, Reduction, State};
-use narrows_units::{Bytes, Duration, Instant};
+use crate::{Config, EcnEcho, IdleRestart, Pacing, RateLimited, RecoveryKind, Reduction, RtoConfig, RtoStyle, State};
+use narrows_units::{Bytes, Duration, Instant, Rate};
 use narrows_wire::Packet;
 use proptest::prelude::*;
 
@@ -38,30 +38,34 @@ fn configs() -> impl Strategy<Value = Config> {
     ];
     let reduction = prop_oneof![Just(Reduction::Immediate), Just(Reduction::Prr), Just(Reduction::PrrLinux)];
     let flags = prop::collection::vec(any::<bool>(), 15);
-    ((kind, reduction), flags, 1u64..200_000, 100u16..1460).prop_map(|((recovery, reduction), f, buffer, mss)| Config {
-        recovery,
-        reduction,
-        sack: f[0],
-        timestamps: f[1],
-        window_scaling: f[2],
-        ecn: f[3],
-        nagle: f[4],
-        limited_transmit: f[5],
-        undo: f[6],
-        full_ack_cap: f[7],
-        impatient: f[13],
-        lost_retransmission: f[8],
-        pacing: if f[9] { Pacing::Ratio { slow_start: 200, avoidance: 120 } } else { Pacing::Off },
-        idle_restart: if f[10] { IdleRestart::Linux } else { IdleRestart::Rfc5681 },
-        cwnd_validation: f[11],
-        rate_limited: if f[11] != f[12] { RateLimited::Unlimited } else { RateLimited::CwndLimited },
-        ecn_echo: if f[12] { EcnEcho::EachMark } else { EcnEcho::UntilCwr },
-        recv_buffer: Bytes::new(buffer),
-        mss,
-        gso: f[14],
-        max_retries: Some(10_000),
-        ..Config::default()
-    })
+    let rto = prop_oneof![Just(RtoStyle::Rfc6298), Just(RtoStyle::Linux), Just(RtoStyle::Ns2)];
+    ((kind, reduction, rto), flags, 1u64..200_000, 100u16..1460).prop_map(
+        |((recovery, reduction, rto), f, buffer, mss)| Config {
+            recovery,
+            reduction,
+            sack: f[0],
+            timestamps: f[1],
+            window_scaling: f[2],
+            ecn: f[3],
+            nagle: f[4],
+            limited_transmit: f[5],
+            undo: f[6],
+            full_ack_cap: f[7],
+            impatient: f[13],
+            lost_retransmission: f[8],
+            pacing: if f[9] { Pacing::Ratio { slow_start: 200, avoidance: 120 } } else { Pacing::Off },
+            idle_restart: if f[10] { IdleRestart::Linux } else { IdleRestart::Rfc5681 },
+            cwnd_validation: f[11],
+            rate_limited: if f[11] != f[12] { RateLimited::Unlimited } else { RateLimited::CwndLimited },
+            ecn_echo: if f[12] { EcnEcho::EachMark } else { EcnEcho::UntilCwr },
+            recv_buffer: Bytes::new(buffer),
+            mss,
+            gso: f[14],
+            max_retries: Some(10_000),
+            rto: RtoConfig { style: rto, ..Config::default().rto },
+            ..Config::default()
+        },
+    )
 }
 
 /// What the network does with the first packets; later ones pass, so that every transfer ends.
@@ -163,14 +167,16 @@ proptest! {
         sizes in [0u64..300_000, 0u64..20_000],
         fates in prop::collection::vec(0u8..60, 1..200),
         slow in any::<bool>(),
-        asks in any::<[bool; 2]>(),
+        asks in any::<[bool; 4]>(),
+        pacing in prop::option::of(100u64..100_000),
     ) {
-        let [watches, rates] = asks;
+        let [watches, rates, quiet, rules] = asks;
+        let pacing = pacing.map(Rate::kbps);
         let diaries = [Diary::default(), Diary::default()];
         let mut nets = [true, false].map(|predicts| {
             let cc = || {
                 let diary = diaries[usize::from(predicts)].clone();
-                Box::new(Double { watches, rates, whole: true, diary, ..*reno() })
+                Box::new(Double { watches, rates, quiet, rules, pacing, whole: true, diary, ..*reno() })
             };
             let mut net = Net::new([client, server], [cc(), cc()], [u32::MAX - 5_000, 7]);
             net.rule = Box::new(misfortunes(fates.clone()));
