@@ -148,6 +148,17 @@ macro_rules! each {
     };
 }
 
+/// What allows new data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    /// Room in cwnd beside the pipe; see [`Recovery::is_open`].
+    Pipe,
+    /// Room in cwnd beside FlightSize, or beside the pipe where it is the same; see [`Recovery::is_calm`].
+    Flight,
+    /// What the recovery decides.
+    Own,
+}
+
 /// The recovery of a connection, with copies of what is asked most.
 #[derive(Debug)]
 #[repr(C)]
@@ -157,10 +168,7 @@ pub(crate) struct Recovery {
     timed: bool,
     wants_deliveries: bool,
     awaits_ack: bool,
-    /// See [`is_open`](Self::is_open).
-    open: bool,
-    /// See [`is_calm`](Self::is_calm).
-    calm: bool,
+    rule: Rule,
     /// Whether the retransmission timeout counts from the head's transmission.
     from_head: bool,
     touched_by_sending: bool,
@@ -185,8 +193,7 @@ impl Recovery {
             timed,
             wants_deliveries,
             awaits_ack: false,
-            open: false,
-            calm: false,
+            rule: Rule::Own,
             from_head: style == RecoveryStyle::Linux,
             touched: Instant::NEVER,
             touched_by_sending: false,
@@ -208,8 +215,12 @@ impl Recovery {
             Kind::Rack(_) => true,
             _ => false,
         };
-        self.calm = self.phase == Phase::Open && !self.awaits_ack;
-        self.open = by_pipe && self.calm;
+        self.rule = match (self.phase, by_pipe) {
+            (Phase::Open, _) if self.awaits_ack => Rule::Own,
+            (Phase::Open, true) => Rule::Pipe,
+            (Phase::Open, false) => Rule::Flight,
+            _ => Rule::Own,
+        };
     }
 
     /// See [`LossRecovery::on_ack`]. In the phase Open the call may be skipped for an ACK that advances SND.UNA while
@@ -264,7 +275,7 @@ impl Recovery {
     /// Whether it allows new data as far as the congestion window has room beside the pipe, and nothing else.
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
-        self.open
+        self.rule == Rule::Pipe
     }
 
     /// Whether it allows new data as far as the congestion window has room beside FlightSize, and nothing else, while
@@ -272,7 +283,7 @@ impl Recovery {
     /// ACK inflates the window there, and without losses pipe, FACK's awnd and FlightSize are equal.
     #[inline]
     pub(crate) fn is_calm(&self) -> bool {
-        self.calm
+        self.rule != Rule::Own
     }
 
     #[inline(never)]
