@@ -109,8 +109,8 @@ impl Compact {
         self.has |= has::TIMESTAMPS;
     }
 
-    /// The timestamps of a segment that has no other option but SACK blocks and what shares their room; with `on` false,
-    /// zeros for a segment that has not even timestamps. `None` for any other.
+    /// The timestamps of a segment that has no other option but SACK blocks and what shares their room; with `on`
+    /// false, zeros for a segment that has not even timestamps. `None` for any other.
     #[inline]
     #[must_use]
     pub fn sole_timestamps(&self, on: bool) -> Option<Timestamps> {

@@ -66,8 +66,8 @@ impl Connection {
         Some(self.write_plain(self.tx.nxt, TcpFlags::ACK, 0, now, out))
     }
 
-    /// Takes an ACK without data if it advances SND.UNA, all is well, and the sender is not rich; returns its round-trip time. The caller then
-    /// asks for data by [`write_plain_data`](Self::write_plain_data).
+    /// Takes an ACK without data if it advances SND.UNA, all is well, and the sender is not rich; returns its round-trip
+    /// time. The caller then asks for data by [`write_plain_data`](Self::write_plain_data).
     #[inline(always)]
     pub fn take_plain_ack(&mut self, segment: &Compact, now: Instant) -> Option<Duration> {
         let (ts, ack, sent_at, octets) = self.plain_ack(segment)?;
@@ -216,8 +216,8 @@ impl Connection {
         due
     }
 
-    /// Whether only cwnd, and a rich sender's pacer, decide if a full segment leaves next. Data is in flight, so that the
-    /// window is not one after an idle time, and the timer runs.
+    /// Whether only cwnd, and a rich sender's pacer, decide if a full segment leaves next. Data is in flight, so that
+    /// the window is not one after an idle time, and the timer runs.
     #[inline]
     pub(super) fn sends_plainly(&self) -> bool {
         debug_assert!(!self.tx.calm || self.is_calm());

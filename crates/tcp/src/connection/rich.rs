@@ -2,8 +2,8 @@
 //! congestion control asks for more than growth, as BBR does, and most controls of Linux.
 //!
 //! The path is that of `plain.rs`, and its preconditions are the same. What an ACK does is the generic path's
-//! (`deliver_plain` and `grow_after` in `ack.rs`), without the packet that the generic path reads. A segment that waited
-//! for the pacer leaves when the pacer's timer expires.
+//! (`deliver_plain` and `grow_after` in `ack.rs`), without the packet that the generic path reads. A segment that
+//! waited for the pacer leaves when the pacer's timer expires.
 //!
 //! | generic path | here |
 //! |---|---|
