@@ -66,8 +66,8 @@ impl Connection {
         Some(self.write_plain(self.tx.nxt, TcpFlags::ACK, 0, now, out))
     }
 
-    /// Takes an ACK without data if it advances SND.UNA, all is well, and the sender is not rich; returns its round-trip
-    /// time. The caller then asks for data by [`write_plain_data`](Self::write_plain_data).
+    /// Takes an ACK without data if it advances SND.UNA, all is well, and the sender is not rich; returns its
+    /// round-trip time. The caller then asks for data by [`write_plain_data`](Self::write_plain_data).
     #[inline(always)]
     pub fn take_plain_ack(&mut self, segment: &Compact, now: Instant) -> Option<Duration> {
         let (ts, ack, sent_at, octets) = self.plain_ack(segment)?;
