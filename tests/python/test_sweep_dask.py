@@ -82,9 +82,13 @@ class LocalCluster:
             "scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(self._contact)
         )
         deadline = time.monotonic() + 60
-        while not self._contact.exists() and time.monotonic() < deadline:
+        # The scheduler creates the file before it writes to it.
+        while not self._is_told() and time.monotonic() < deadline:
             time.sleep(0.05)
         self.address: str = json.loads(self._contact.read_text())["address"]
+
+    def _is_told(self) -> bool:
+        return self._contact.exists() and self._contact.read_text().rstrip().endswith("}")
 
     def start(self, what: str, *arguments: str) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "PYTHONPATH": ROOT, "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
