@@ -121,8 +121,8 @@ impl CaseRun {
         changes.extend(over.map(|(number, edge, _)| Change { edge, number, what: None }));
     }
 
-    /// Does what a step asks of applications, and returns what it asks of links.
-    fn carry_out(&mut self, step: usize, changes: &mut Vec<Change>) {
+    /// Adds what a step asks of links and of flows' applications.
+    fn carry_out(&mut self, step: usize, changes: &mut Vec<Change>, orders: &mut BTreeMap<usize, Vec<Order>>) {
         let begun = self.rounds();
         let begun = if begun.is_nan() { 0.0 } else { begun };
         let Some(effects) = self.effects.get(step) else { return };
@@ -138,9 +138,7 @@ impl CaseRun {
                 Effect::Resume(flow) => (flow, Order::Resume),
                 Effect::Limit(flow, rate) => (flow, Order::Limit(rate)),
             };
-            if let Some(handle) = self.handles.get(&flow) {
-                handle.ask(order);
-            }
+            orders.entry(flow).or_default().push(order);
         }
     }
 
@@ -167,7 +165,13 @@ impl Follow for CaseRun {
         let mut changes = Vec::new();
         self.end_timed(&mut changes);
         let happened = self.watch.look(at, &Seen { values: &self.values, begun: self.start <= at });
-        happened.into_iter().for_each(|step| self.carry_out(step, &mut changes));
+        let mut orders = BTreeMap::new();
+        happened.into_iter().for_each(|step| self.carry_out(step, &mut changes, &mut orders));
+        for (flow, orders) in orders {
+            if let Some(handle) = self.handles.get(&flow) {
+                handle.ask(orders);
+            }
+        }
         self.next = self.look_after(at);
         changes
     }

@@ -70,9 +70,10 @@ impl Handle {
         self.goodput.load(Ordering::Relaxed)
     }
 
-    /// Asks something of the application; its thread wakes for it.
-    pub(crate) fn ask(&self, order: Order) {
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner).push(order);
+    /// Asks several things of the application, which it does in their order before it writes again; its thread wakes
+    /// for them. The thread may run between two calls: orders of one time belong in one call.
+    pub(crate) fn ask(&self, orders: Vec<Order>) {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner).extend(orders);
         self.bell.ring();
     }
 }
@@ -87,10 +88,27 @@ mod tests {
         let handle = Handle::new().unwrap();
         let rings = || poll(&mut [handle.bell().poll()], PollTimeout::ZERO).unwrap() == 1;
         assert!(!rings() && handle.take_orders().is_empty());
-        handle.ask(Order::Pause);
-        handle.ask(Order::Limit(None));
+        handle.ask(vec![Order::Pause]);
+        handle.ask(vec![Order::Limit(None)]);
         assert!(rings());
         assert_eq!(handle.take_orders(), [Order::Pause, Order::Limit(None)]);
         assert!(!rings() && handle.take_orders().is_empty());
+    }
+
+    /// An application that resumes before it knows its rate writes a whole window.
+    #[test]
+    fn a_thread_that_takes_orders_at_any_time_gets_those_of_one_call_together() {
+        const CALLS: usize = 20_000;
+        let handle = Handle::new().unwrap();
+        let pair = [Order::Resume, Order::Limit(Some(Rate::mbps(2)))];
+        std::thread::scope(|scope| {
+            scope.spawn(|| (0..CALLS).for_each(|_| handle.ask(pair.to_vec())));
+            let mut taken = 0;
+            while taken < 2 * CALLS {
+                let orders = handle.take_orders();
+                assert!(orders.chunks(2).all(|orders| orders == pair), "{} orders", orders.len());
+                taken += orders.len();
+            }
+        });
     }
 }
