@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from narrows.base import indented
 from narrows.outcome.batch import Batch
 from narrows.outcome.rows import WORDS
 from narrows.stats import mean_ci
@@ -80,7 +80,7 @@ def dumps(summary: dict[str, Any]) -> str:
     str
         With a newline at its end.
     """
-    return json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return indented.dumps(summary) + "\n"
 
 
 def _detail(run: Run) -> dict[str, Any]:

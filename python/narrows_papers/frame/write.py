@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
+from narrows.base import indented
 from narrows.report import charts, render, stored, topology
 
 if TYPE_CHECKING:
@@ -78,4 +78,4 @@ def _page(result: Reproduction, contents: Contents, drawn: Sequence[Drawn]) -> s
 def _summary(result: Reproduction, contents: Contents) -> str:
     """Return the contract's JSON object, with what identifies the runs."""
     content = {**result.to_json(), **contents.summary}
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return indented.dumps(content) + "\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 import shlex
 import tempfile
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows import _core, ownership
+from narrows.base import indented
 from narrows.report import render
 from narrows.studies.aqm import figures
 from narrows.studies.aqm.result import COLUMNS
@@ -194,7 +194,7 @@ def dumps(made: Aqm) -> str:
     str
         Ends with a newline.
     """
-    return json.dumps(to_json(made), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return indented.dumps(to_json(made)) + "\n"
 
 
 def shown(estimate: Estimate, name: str) -> tuple[str, str]:

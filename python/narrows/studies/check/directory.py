@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Final
 
 from narrows import ownership
+from narrows.base import indented
 from narrows.report import render
 from narrows.studies.check import figures, junit, page
 
@@ -74,4 +74,4 @@ def dumps(check: Check) -> str:
     str
         JSON that ends with a newline.
     """
-    return json.dumps(check.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return indented.dumps(check.to_json()) + "\n"

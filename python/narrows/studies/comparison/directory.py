@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows import ownership
+from narrows.base import indented
 from narrows.store import results
 from narrows.store.saved import described, refusing_damage
 from narrows.studies.comparison.comparison import FORMAT, KIND, Arm, Comparison
@@ -127,4 +127,4 @@ def dumps(content: dict[str, Any]) -> str:
     str
         Ends with a newline.
     """
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return indented.dumps(content) + "\n"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from typing import TYPE_CHECKING, Any, Final
 
 from narrows import _core
+from narrows.base import indented
 from narrows.studies.contest.plan import engine
 from narrows.studies.contest.result import PLACES
 
@@ -88,7 +88,7 @@ def dumps(contest: Contest) -> str:
     str
         Ends with a newline.
     """
-    return json.dumps(to_json(contest), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return indented.dumps(to_json(contest)) + "\n"
 
 
 def cells_csv(contest: Contest) -> str:
