@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -58,6 +59,30 @@ def tiny() -> SweepResult:
 
 def parts(directory: Path) -> list[Path]:
     return sorted((directory / "runs").glob("*"))
+
+
+@pytest.mark.skipif("mimalloc" not in pa.supported_memory_backends(), reason="this pyarrow has no mimalloc")
+def test_arrow_has_its_allocator_again_after_a_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    during: set[str] = set()
+
+    def look(_: Progress) -> None:
+        during.add(pa.default_memory_pool().backend_name)
+
+    one = Sweep.parse(TINY.replace("seeds = 2", "seeds = 1"))
+    before = pa.default_memory_pool()
+    pa.set_memory_pool(pa.mimalloc_memory_pool())
+    try:
+        monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL", raising=False)
+        execute(one, tmp_path / "small", progress=look)
+        assert during
+        assert during <= {"jemalloc", "system"}
+        assert pa.default_memory_pool().backend_name == "mimalloc"
+        monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", "mimalloc")
+        during.clear()
+        execute(one, tmp_path / "chosen", progress=look)
+        assert during == {"mimalloc"}, "what the user has chosen"
+    finally:
+        pa.set_memory_pool(before)
 
 
 def test_a_sweep_is_the_runs_that_one_would_make_by_hand(tiny: SweepResult) -> None:

@@ -13,6 +13,7 @@ from narrows.execution.forecast import in_order
 from narrows.execution.work import Progress, Set, Work, WorkInterrupted
 from narrows.outcome import Batch
 from narrows.studies.sweep import bounds, table
+from narrows.studies.sweep.pool import small_pages
 from narrows.studies.sweep.result import SweepResult
 from narrows.studies.sweep.rows import from_records
 from narrows.studies.sweep.scale import scales
@@ -94,7 +95,7 @@ def execute(
         work = Work(_set(sweep, plan, missing, store, made), backend)
         begin = time.monotonic()
         try:
-            with settled():
+            with settled(), small_pages():
                 work.run(progress)
                 if store is None:
                     rows = Rows(table.ordered(from_records(made, layout), plan, layout))

@@ -159,12 +159,14 @@ def runs(path: Path) -> pa.Table:
     return pa.concat_tables(found)
 
 
-def encoded(rows: pa.Table) -> memoryview:
+def encoded(rows: pa.Table, *, stays: bool = True) -> memoryview:
     """Encode rows as a Parquet file in memory.
 
     Parameters
     ----------
     rows : pyarrow.Table
+    stays : bool
+        Whether the file is a result. One that is soon put together with others is larger, and takes less time.
 
     Returns
     -------
@@ -176,8 +178,18 @@ def encoded(rows: pa.Table) -> memoryview:
     sink = pa.BufferOutputStream()
     # With few rows, statistics and the compressor's tables for each column would be most of the work.
     many = rows.num_rows > 1000
-    how = "zstd" if many else "snappy"
-    pq.write_table(rows, sink, compression=how, use_dictionary=many, write_statistics=many, write_page_checksum=True)
+    how = "zstd" if many and stays else "snappy"
+    repeated: bool | list[str] = many
+    if many and not stays:
+        repeated = [one.name for one in rows.schema if pa.types.is_string(one.type)]
+    pq.write_table(
+        rows,
+        sink,
+        compression=how,
+        use_dictionary=repeated,
+        write_statistics=many and stays,
+        write_page_checksum=True,
+    )
     return memoryview(sink.getvalue())
 
 

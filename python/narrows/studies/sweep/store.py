@@ -134,7 +134,7 @@ class Store(store.Store):
         """
         made = table.labelled(records, plan, self._layout)
         try:
-            path = self._write(self.directory / RUNS, made)
+            path = self._write(self.directory / RUNS, made, stays=False)
             self._small.append(path)
             self._cache(path, made)
             self._rows += made.num_rows
@@ -153,7 +153,7 @@ class Store(store.Store):
         self._small, self._rows = [], 0
         merged = parts.unique([self._part(path) for path in small], self._layout)
         if all(path in self._cached for path in small):
-            self._cached[self._write(folder, merged)] = merged
+            self._cached[self._write(folder, merged, stays=False)] = merged
         else:
             rows = table.ordered(table.core(merged), plan, self._layout)
             self._stream(folder, (rows.slice(begin, GROUP_ROWS) for begin in range(0, len(rows), GROUP_ROWS)))
@@ -332,9 +332,9 @@ class Store(store.Store):
             self.broken += 1
             return None
 
-    def _write(self, folder: Path, rows: pa.Table) -> Path:
+    def _write(self, folder: Path, rows: pa.Table, *, stays: bool = True) -> Path:
         path = self._new(folder)
-        durable.write(path, parts.encoded(rows))
+        durable.write(path, parts.encoded(rows, stays=stays))
         return path
 
     def _stream(self, folder: Path, batches: Iterable[pa.Table]) -> Path:
