@@ -24,7 +24,8 @@ from __future__ import annotations
 from narrows.base.errors import SweepError
 from narrows.execution.forecast import Estimate
 from narrows.studies.sweep.execute import Progress, SweepInterrupted, execute
-from narrows.studies.sweep.plan import Point, Sweep, SweepRun
+from narrows.studies.sweep.plan import Sweep, SweepRun
+from narrows.studies.sweep.point import Point
 from narrows.studies.sweep.result import Failure, SweepResult, load
 
 __all__ = [

@@ -178,18 +178,9 @@ def encoded(rows: pa.Table, *, stays: bool = True) -> memoryview:
     sink = pa.BufferOutputStream()
     # With few rows, statistics and the compressor's tables for each column would be most of the work.
     many = rows.num_rows > 1000
-    how = "zstd" if many and stays else "snappy"
-    repeated: bool | list[str] = many
-    if many and not stays:
-        repeated = [one.name for one in rows.schema if pa.types.is_string(one.type)]
-    pq.write_table(
-        rows,
-        sink,
-        compression=how,
-        use_dictionary=repeated,
-        write_statistics=many and stays,
-        write_page_checksum=True,
-    )
+    texts = [one.name for one in rows.schema if pa.types.is_string(one.type)]
+    how = {"compression": "zstd" if many and stays else "snappy", "use_dictionary": many and (stays or texts)}
+    pq.write_table(rows, sink, **how, write_statistics=many and stays, write_page_checksum=True)
     return memoryview(sink.getvalue())
 
 
