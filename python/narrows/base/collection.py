@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_RARELY: Final = 20_000
+_RARELY: Final = 100_000
 """New objects after which a collection is due while many runs are made."""
 
 
