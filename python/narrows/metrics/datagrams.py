@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from narrows.metrics.formulas import NS_PER_MS, mean_ms, ratio
+from narrows.metrics.row import MetricsRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DatagramMetrics:
+class DatagramMetrics(MetricsRow):
     """What the datagrams of a UDP flow measured. In a mean over runs, every number is a mean.
 
     Attributes
@@ -58,10 +59,6 @@ class DatagramMetrics:
     frame_delay_p50_ms: float | None
     frame_delay_p95_ms: float | None
     frame_delay_p99_ms: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the metrics by name, in declared order."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def datagram_metrics(name: str, totals: Mapping[str, int | None]) -> DatagramMetrics:

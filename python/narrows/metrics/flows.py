@@ -19,13 +19,14 @@ from narrows.metrics import (
 )
 from narrows.metrics.arithmetic import quotient
 from narrows.metrics.counts import counts, milliseconds
+from narrows.metrics.row import MetricsRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FlowMetrics:
+class FlowMetrics(MetricsRow):
     """Metrics of a flow over its whole life. In a mean over runs, every number is a mean.
 
     Counters of the end points are ``None`` if they are unavailable: a kernel does not count everything.
@@ -134,10 +135,6 @@ class FlowMetrics:
     transactions: float
     finished_s: float | None
     aborted_s: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the metrics by name, in declared order."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def flow_metrics(name: str, cc: str | None, totals: Mapping[str, int | None]) -> FlowMetrics:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from narrows.metrics.row import MetricsRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImpairmentMetrics:
+class ImpairmentMetrics(MetricsRow):
     """What the impairments of a direction of a link did to packets. In a mean over runs, every number is a mean.
 
     Attributes
@@ -38,10 +40,6 @@ class ImpairmentMetrics:
     decimated: float
     acks_lost: float
     outage_drops: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the counters by name, in declared order."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def impairment_metrics(name: str, totals: Mapping[str, int | None]) -> ImpairmentMetrics:

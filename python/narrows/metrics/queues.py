@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from narrows.metrics import mean_ms, ratio, utilisation
 from narrows.metrics.counts import counts, milliseconds
+from narrows.metrics.row import MetricsRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueueMetrics:
+class QueueMetrics(MetricsRow):
     """Metrics of a queue, and of the link behind it, over the whole run. In a mean over runs, every number is a mean.
 
     Attributes
@@ -86,13 +87,9 @@ class QueueMetrics:
     max_packets: float
     max_bytes: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the metrics by name, in declared order."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SubqueueMetrics:
+class SubqueueMetrics(MetricsRow):
     """Metrics of a sub-queue over the whole run: of disciplines that have several queues behind one limit.
 
     In a mean over runs, every number is a mean.
@@ -127,10 +124,6 @@ class SubqueueMetrics:
     delay_p95_ms: float | None
     delay_p99_ms: float | None
     delay_max_ms: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the metrics by name, in declared order."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def queue_metrics(name: str, totals: Mapping[str, int | None], channel: str | None = None) -> QueueMetrics:

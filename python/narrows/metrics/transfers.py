@@ -10,9 +10,10 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from narrows.metrics.formulas import NS_PER_S, ratio
+from narrows.metrics.row import MetricsRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ PERCENTILES: Final = (50, 95, 99)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TransferMetrics:
+class TransferMetrics(MetricsRow):
     """Metrics of the transfers of one size class, of a workload or of a flow's requests. In a mean over runs, of runs.
 
     Attributes
@@ -60,13 +61,9 @@ class TransferMetrics:
     slowdown_p95: float | None
     slowdown_p99: float | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the metrics by name, in declared order."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlaybackMetrics:
+class PlaybackMetrics(MetricsRow):
     """What the video player of a flow did. In a mean over runs, every number is a mean.
 
     Attributes
@@ -100,10 +97,6 @@ class PlaybackMetrics:
     stalled_s: float
     played_s: float
     stalled_ratio: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the metrics by name, in declared order."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def nearest_rank(values: NDArray[np.float64], percent: float) -> float | None:
