@@ -247,6 +247,16 @@ main()
 """Runs a command that loses the exception of a signal while it writes results, where nothing looks for signals."""
 
 
+def interrupted(program: str, out: Path, by: signal.Signals) -> str:
+    """Run a Python program with the arguments of `narrows run`, and return what it prints when the signal ends it."""
+    arguments = [sys.executable, "-c", program, "run", "dumbbell-cubic", "--set", "duration=12 s", "-o", str(out)]
+    ended = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert ended.returncode == 128 + by, ended.stderr
+    assert ended.stdout == "", "it went on"
+    assert not out.exists()
+    return ended.stderr
+
+
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize(
     "where", ["in_a_destructor", "in_a_callback_of_a_weak_reference", "in_code_that_catches_everything"]
@@ -254,14 +264,8 @@ main()
 def test_a_signal_whose_exception_is_lost_where_nothing_waits_comes_again(
     where: str, name: str, tmp_path: Path
 ) -> None:
-    out = tmp_path / "out"
-    program = LOST.format(name=name, where=where)
-    arguments = [sys.executable, "-c", program, "run", "dumbbell-cubic", "--set", "duration=12 s", "-o", str(out)]
-    ended = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
-    assert ended.returncode == 128 + signal.Signals[name], ended.stderr
-    assert "went on" not in ended.stdout
-    assert "error: interrupted" in ended.stderr
-    assert not out.exists()
+    said = interrupted(LOST.format(name=name, where=where), tmp_path / "out", signal.Signals[name])
+    assert "error: interrupted" in said
 
 
 EARLY = """
@@ -281,12 +285,7 @@ main()
 
 
 def test_a_signal_between_handlers_and_work_ends_the_command(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    arguments = [sys.executable, "-c", EARLY, "run", "dumbbell-cubic", "--set", "duration=12 s", "-o", str(out)]
-    ended = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
-    assert ended.returncode == 128 + signal.SIGTERM, ended.stderr
-    assert ended.stderr == "error: interrupted\n"
-    assert not out.exists()
+    assert interrupted(EARLY, tmp_path / "out", signal.SIGTERM) == "error: interrupted\n"
 
 
 @pytest.mark.slow
@@ -328,10 +327,4 @@ main()
 
 
 def test_a_run_that_ends_after_it_was_asked_to_stop_is_not_kept(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    arguments = [sys.executable, "-c", LATE, "run", "dumbbell-cubic", "--set", "duration=12 s", "-o", str(out)]
-    ended = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
-    assert ended.returncode == 128 + signal.SIGTERM, ended.stderr
-    assert "interrupted: 0 of 1 runs had finished" in ended.stderr
-    assert ended.stdout == ""
-    assert not out.exists()
+    assert "interrupted: 0 of 1 runs had finished" in interrupted(LATE, tmp_path / "out", signal.SIGTERM)
