@@ -20,7 +20,7 @@ from narrows import contest
 from narrows.cli import app
 from narrows.cli.contest_tables import print_contest
 from narrows.model.scenario import Scenario
-from narrows.studies.contest import page
+from narrows.studies.contest import page, rows
 from narrows.studies.contest.measures import MEASURES
 from narrows.studies.contest.series import HEIGHT, drawing
 
@@ -244,7 +244,7 @@ def test_a_notebook_shows_the_matrix(made: Contest) -> None:
 
 def test_numbers_of_a_column_have_the_same_digits(made: Contest) -> None:
     for key, measure in MEASURES.items():
-        told = page.shown(made.estimate(key, "reno", "vegas"), key)
+        told = rows.shown(made.estimate(key, "reno", "vegas"), key)
         assert told.value == "–" or len(told.value.partition(".")[2]) == measure.digits
         assert math.isinf(told.sort) == (told.value == "–")
 

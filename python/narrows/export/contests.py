@@ -12,7 +12,7 @@ from narrows.export.values import Contents, Drawing, Printed, Rows, Table
 if TYPE_CHECKING:
     from narrows.studies.contest import Contest
     from narrows.studies.contest.heat import Map
-    from narrows.studies.contest.page import Shown
+    from narrows.studies.contest.rows import Shown
 
 CELLS: Final = {
     "first": "The contestant in the first slot.",
@@ -50,7 +50,7 @@ def contents(made: Contest) -> Contents:
     Contents
     """
     from narrows.report import network
-    from narrows.studies.contest import page
+    from narrows.studies.contest import page, rows
 
     scenario = made.plan.scenario
     listed = (
@@ -59,10 +59,10 @@ def contents(made: Contest) -> Contents:
             "standings",
             "Standings",
             partial(_standings, made),
-            lambda: _printed("Contestant", page.standing_rows(made)),
+            lambda: _printed("Contestant", rows.standing_rows(made)),
         ),
         Table("measures", "Measures and their definitions", partial(_measures, made)),
-        Table("pairs", "Pairs: first slot, second slot", printed=lambda: _printed("Pair", page.pair_rows(made))),
+        Table("pairs", "Pairs: first slot, second slot", printed=lambda: _printed("Pair", rows.pair_rows(made))),
     )
     maps = tuple(_drawing(one) for one in page.drawn_maps(made))
     drawn = drawings.of_network(network.of(scenario), scenario.title)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +11,7 @@ from markupsafe import Markup
 from narrows import _core, ownership
 from narrows.base.errors import InputError
 from narrows.report import network, render, topology
-from narrows.studies.contest import export, figures, heat, series, text
+from narrows.studies.contest import export, figures, heat, rows, series, text
 from narrows.studies.contest.contestant import Contestant
 from narrows.studies.contest.measures import MEASURES
 from narrows.studies.contest.plan import SAMPLING
@@ -21,10 +19,8 @@ from narrows.studies.contest.plan import SAMPLING
 if TYPE_CHECKING:
     from narrows.model.scenario import Scenario
     from narrows.ownership import Target
-    from narrows.stats import Estimate
     from narrows.studies.contest.plan import Order, Plan
     from narrows.studies.contest.result import Contest, Place
-    from narrows.studies.contest.standing import Standing
 
 PAGE: Final = "report.html"
 SUMMARY: Final = "contest.json"
@@ -44,46 +40,6 @@ _GROUPS: Final[tuple[tuple[str, tuple[tuple[str, Place], ...]], ...]] = (
 
 _DRAWN: Final = ("share", "jain", "tpp_mbps", "harm", "rtt_inflation", "loss_ratio")
 """Measures whose heat maps are also written as files."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A number in a table: mean, half of its interval, and sort key."""
-
-    value: str
-    spread: str
-    sort: float
-
-
-def shown(estimate: Estimate, key: str) -> Shown:
-    """Format an estimate of a measure, with the same number of digits in the whole column.
-
-    Parameters
-    ----------
-    estimate : Estimate
-    key : str
-        Key of the measure.
-
-    Returns
-    -------
-    Shown
-
-    Examples
-    --------
-    >>> from narrows.stats import mean_ci
-    >>> one = shown(mean_ci([0.1, 0.2, 0.3]), "share")
-    >>> one.value, one.spread
-    ('20.0', '24.8')
-    """
-    if estimate.n == 0 or math.isnan(estimate.mean):
-        return Shown("–", "", -math.inf)
-    measure = MEASURES[key]
-    factor = 100 if measure.percent else 1
-    mean = estimate.mean * factor
-    value = f"{mean:.{measure.digits}f}"
-    value = value.lstrip("-") if float(value) == 0 else value.replace("-", "−")
-    spread = f"{estimate.half_width * factor:.{measure.digits}f}" if estimate.n > 1 and estimate.sd > 0 else ""
-    return Shown(value, spread, mean)
 
 
 def write(contest: Contest, directory: Target) -> Path:
@@ -170,46 +126,6 @@ def drawn_maps(contest: Contest) -> list[heat.Map]:
     return [one for _, maps in _maps(contest, contest.plan.orders[0]) for one in maps if one.measure.key in _DRAWN]
 
 
-def standing_rows(contest: Contest) -> tuple[list[tuple[str, str]], list[tuple[str, list[Shown]]]]:
-    """Return the standings as the page shows them: title and unit of each column, and a row for each contestant.
-
-    Parameters
-    ----------
-    contest : Contest
-
-    Returns
-    -------
-    tuple of list
-    """
-    heads = [(title, "%" if MEASURES[key].percent else MEASURES[key].unit) for key, title in _STANDING]
-    return heads, [(one.label, _standing(one)["cells"]) for one in contest.standings()]
-
-
-def pair_rows(contest: Contest) -> tuple[list[tuple[str, str]], list[tuple[str, list[Shown]]]]:
-    """Return every pair as the page shows it: title and unit of each column, and a row for each pair.
-
-    Parameters
-    ----------
-    contest : Contest
-
-    Returns
-    -------
-    tuple of list
-    """
-    heads = []
-    for key, place in _PAIR:
-        one = MEASURES[key]
-        of = f", {place}" if one.of == "flow" else ""
-        heads.append((f"{one.title}{of}", "%" if one.percent else one.unit))
-    order = contest.plan.orders[0]
-    rows = [
-        (f"{a}, {b}", [shown(contest.estimate(key, a, b, place, order), key) for key, place in _PAIR])
-        for a in contest.plan.labels
-        for b in contest.plan.labels
-    ]
-    return heads, rows
-
-
 def page(contest: Contest) -> str:
     """Render the page.
 
@@ -238,13 +154,13 @@ def page(contest: Contest) -> str:
         lead=text.lead(contest, standings),
         notes=text.notes(contest),
         cards=text.cards(standings),
-        standings=[_standing(one) for one in standings],
+        standings=[rows.standing(one) for one in standings],
         parts=[
             {
                 "order": order,
                 "title": "" if len(plan.orders) == 1 else text.ORDERS[order],
                 "groups": _maps(contest, order),
-                "pairs": [_pair(contest, a, b, order) for a in plan.labels for b in plan.labels],
+                "pairs": [rows.pair(contest, a, b, order) for a in plan.labels for b in plan.labels],
                 "curves": _curves(contest, order),
             }
             for order in plan.orders
@@ -334,63 +250,6 @@ def _cell_width(count: int) -> float:
     return max(1.75, min(3.1, 27.0 / count)) if count <= 10 else max(1.75, min(2.9, 58.0 / count))
 
 
-_STANDING: Final = (
-    ("share", "Share"),
-    ("harm", "Harm done"),
-    ("harm", "Harm suffered"),
-    ("jain", "Jain"),
-    ("total_mbps", "Total"),
-    ("utilisation", "Utilisation"),
-    ("rtt_inflation", "RTT inflation"),
-    ("loss_ratio", "Loss"),
-)
-"""Measure and title of each column of the standings."""
-
-
-def _standing(one: Standing) -> dict[str, Any]:
-    return {
-        "label": one.label,
-        "cells": [
-            shown(one.share, "share"),
-            shown(one.harm_done, "harm"),
-            shown(one.harm_suffered, "harm"),
-            shown(one.jain, "jain"),
-            shown(one.total_mbps, "total_mbps"),
-            shown(one.utilisation, "utilisation"),
-            shown(one.rtt_inflation, "rtt_inflation"),
-            shown(one.loss_ratio, "loss_ratio"),
-        ],
-    }
-
-
-_PAIR: Final[tuple[tuple[str, Place], ...]] = (
-    ("tpp_mbps", "first"),
-    ("tpp_mbps", "second"),
-    ("share", "first"),
-    ("harm", "first"),
-    ("harm", "second"),
-    ("rtt_inflation", "first"),
-    ("rtt_inflation", "second"),
-    ("loss_ratio", "first"),
-    ("loss_ratio", "second"),
-    ("jain", "first"),
-)
-"""Columns of the table of pairs."""
-
-
-def _pair(contest: Contest, first: str, second: str, order: Order) -> dict[str, Any]:
-    equilibrium = contest.estimate("equilibrium_s", first, second, "first", order)
-    some = 0 < equilibrium.n < contest.plan.runs
-    return {
-        "first": first,
-        "second": second,
-        "cells": [shown(contest.estimate(key, first, second, place, order), key) for key, place in _PAIR],
-        "behaviour": text.behaviour(contest, first, second, order),
-        "equilibrium": shown(equilibrium, "equilibrium_s"),
-        "reached": f"in {equilibrium.n} of {contest.plan.runs}" if some else "",
-    }
-
-
 def _curves(contest: Contest, order: Order) -> list[tuple[str, list[dict[str, Any]]]]:
     drawings = series.matrix(contest, order)
     made = []
@@ -416,7 +275,7 @@ def _scenario(scenario: Scenario) -> str:
 
 def _identity(contest: Contest) -> list[tuple[str, str]]:
     plan = contest.plan
-    rows = [
+    facts = [
         ("Scenario", _scenario(plan.scenario)),
         ("Slots", " and ".join(slot.name for slot in plan.slots)),
         ("Runs", f"{plan.runs} of each of {len(plan.matches)} matches: {plan.total}"),
@@ -425,5 +284,5 @@ def _identity(contest: Contest) -> list[tuple[str, str]]:
         ("Version", _core.version()),
     ]
     if plan.scenario.overrides:
-        rows.append(("Overrides", ", ".join(f"{key} = {value}" for key, value in plan.scenario.overrides.items())))
-    return rows
+        facts.append(("Overrides", ", ".join(f"{key} = {value}" for key, value in plan.scenario.overrides.items())))
+    return facts
