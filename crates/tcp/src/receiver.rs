@@ -474,7 +474,7 @@ impl Receiver {
             return field;
         }
         let whole = scaled && self.cap.is_none() && self.auto_read && self.linux.is_none() && self.unusual.is_none();
-        if whole && let Some(field) = self.offer_whole() { field } else { self.advertise(scaled) }
+        if whole && let Some(field) = self.offer_whole(self.step()) { field } else { self.advertise(scaled) }
     }
 
     /// [`on_ack_sent`](Self::on_ack_sent) where the receiver [is calm](Self::is_calm).
@@ -483,17 +483,24 @@ impl Receiver {
         self.acked = self.nxt;
         self.ack_now = false;
         self.ack_at = Instant::NEVER;
-        if let Some(field) = self.field.or_else(|| self.offer_whole()) { field } else { self.advertise(true) }
+        debug_assert!(self.linux.is_none());
+        if let Some(field) = self.field {
+            field
+        } else if let Some(field) = self.offer_whole(self.plain_step()) {
+            field
+        } else {
+            self.advertise(true)
+        }
     }
 
     /// Offers the whole buffer, if that moves the edge on by a worthwhile step: as [`advertise`](Self::advertise), by
     /// less. Nothing is unread, and nothing else bounds the window.
-    #[inline]
-    fn offer_whole(&mut self) -> Option<u16> {
+    #[inline(always)]
+    fn offer_whole(&mut self, step: u64) -> Option<u16> {
         let field = (self.buffer >> self.shift).min(u64::from(u16::MAX));
         let offered = self.nxt + (field << self.shift);
         let edge = self.nxt + self.buffer;
-        if edge < self.offered + self.step() || offered < self.offered {
+        if edge < self.offered + step || offered < self.offered {
             return None;
         }
         self.promised = edge.min(self.nxt + (u64::from(u16::MAX) << self.shift));

@@ -118,17 +118,17 @@ impl Rto {
     }
 
     /// Takes a valid round-trip time sample, which also ends the backoff.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_sample(&mut self, rtt: Duration, context: &SampleContext) {
         self.backoff = 0;
         match self.config.rto.style {
             RtoStyle::Rfc6298 => self.sample_rfc(rtt.as_nanos(), context),
-            RtoStyle::Linux => self.sample_linux(rtt.as_micros().max(1), context),
+            RtoStyle::Linux => self.sample_linux(rtt.as_micros().max(1), *context),
             RtoStyle::Ns2 => self.sample_ns2(rtt),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn sample_rfc(&mut self, r: u64, context: &SampleContext) {
         let (srtt, rttvar) = match self.estimate {
             Estimate::Rfc { srtt, rttvar } => {
@@ -144,7 +144,8 @@ impl Rto {
         self.base = Duration::from_nanos(srtt.saturating_add(term)).max(self.config.rto.min).min(self.config.rto.max);
     }
 
-    fn sample_linux(&mut self, m: u64, context: &SampleContext) {
+    #[inline(never)]
+    fn sample_linux(&mut self, m: u64, context: SampleContext) {
         let floor = self.config.rto.min.as_micros();
         let Estimate::Linux { mut srtt8, mut mdev4, mut mdev_max, mut rttvar, mut window_end } = self.estimate else {
             let rttvar = (2 * m).max(floor);
@@ -176,6 +177,7 @@ impl Rto {
         self.base = Duration::from_micros((srtt8 >> 3) + rttvar).min(self.config.rto.max);
     }
 
+    #[inline(never)]
     fn sample_ns2(&mut self, rtt: Duration) {
         let tick = self.config.rto.granularity.as_nanos().max(1);
         let m = ((rtt.as_nanos() + tick / 2) / tick).max(1);

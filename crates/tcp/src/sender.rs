@@ -250,7 +250,8 @@ impl Sender {
     /// Whether the application and the peer's window have room for a full segment.
     #[inline]
     pub(crate) fn has_full(&self, smss: u64) -> bool {
-        self.edge.min(self.end).saturating_sub(self.nxt) >= smss
+        let next = self.nxt + smss;
+        next <= self.edge && next <= self.end
     }
 
     /// Whether data or the FIN is still to be sent.

@@ -15,6 +15,12 @@ impl Receiver {
         if self.linux.as_ref().is_some_and(|linux| linux.tuning.is_some()) {
             return 1;
         }
+        self.plain_step()
+    }
+
+    /// [`step`](Self::step) where the receiver does not follow Linux.
+    #[inline]
+    pub(super) fn plain_step(&self) -> u64 {
         (self.buffer / 2).min(u64::from(self.rmss.max(1)))
     }
 
