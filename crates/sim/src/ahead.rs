@@ -163,6 +163,15 @@ impl World<'_> {
                 }
             }
         }
+        for edge in 0..self.links.len() {
+            if let Some(Link::Line(line)) = self.links.get(edge)
+                && let (1.., last) = line.fold()
+                && self.line(last).is_some_and(Line::leads_to_host)
+                && let Some(Link::Line(line)) = self.links.get_mut(edge)
+            {
+                line.set_home();
+            }
+        }
         self.ahead.sample = if self.sampling == Sampling::Off { Instant::NEVER } else { Instant::ZERO };
         let watched: Vec<bool> = self.ahead.edges.iter().map(|&edge| edge != NO_EDGE).collect();
         self.ahead.alarms = Alarms::new(&self.ends, &watched);
@@ -209,7 +218,7 @@ impl World<'_> {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle_ahead<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) {
         self.packets += 1;
         self.events += 1;

@@ -4,6 +4,8 @@
 //! So a hop touches no packet. Freed places are reused, the latest first, because its cache lines are still in the
 //! cache.
 
+mod bare;
+
 use crate::routes::Way;
 use core::net::{IpAddr, Ipv4Addr};
 use narrows_fabric::ports;
@@ -18,6 +20,8 @@ const ALONG: u64 = 1 << 31;
 const LOADED: u64 = 1 << 31;
 /// Bit in the size's half: the packet is not stored as a segment.
 const WHOLE: u64 = 1 << 30;
+/// Bit in the size's half: the packet is not stored at all ([`bare`]).
+const BARE: u64 = 1 << 29;
 /// Bits of the size.
 const SIZE: u64 = 0xffff;
 
@@ -180,6 +184,13 @@ impl Parcels {
         Some(self.written(place as usize, len, (flow, true), way))
     }
 
+    /// Stores a segment of `len` bytes that travels from a flow's `to` to its `from`.
+    pub(crate) fn keep_back(&mut self, flow: usize, way: Way, (segment, len): (Compact, Bytes)) -> Parcel {
+        let place = self.free.pop().unwrap_or_else(|| self.another_place());
+        self.segments[place as usize] = segment;
+        self.written(place as usize, len, (flow, false), way)
+    }
+
     /// Stores the packet of a flow's connection that `write` writes, until [`release`](Self::release); `None` if
     /// `write` writes none. Its addresses and ports are those of the flow.
     #[inline]
@@ -257,6 +268,12 @@ impl Parcels {
     pub(crate) fn segment_mut(&mut self, parcel: Parcel) -> &mut Compact {
         debug_assert!(!parcel.is_whole());
         &mut self.segments[parcel.place()]
+    }
+
+    /// The most packets that were stored at once.
+    #[cfg(test)]
+    pub(crate) fn places(&self) -> usize {
+        self.segments.len()
     }
 
     /// Payload length of the packet, in bytes.

@@ -6,12 +6,15 @@
 //! it (`tcp/src/connection/plain.rs`). An answer is written in the place of the packet that it answers. The plain loop
 //! never takes this path, and tests hold its samples equal.
 
+use crate::edge::Link;
 use crate::flow::End;
 use crate::parcels::Parcel;
+use crate::routes::{Routes, Way};
+use crate::slots::Slots;
 use crate::world::World;
 use narrows_samples::Probe;
 use narrows_scenario::Sampling;
-use narrows_units::Bytes;
+use narrows_units::{Bytes, Instant};
 
 impl World<'_> {
     /// Whether hosts may take the plain path in this run.
@@ -23,7 +26,9 @@ impl World<'_> {
     #[inline(always)]
     pub(crate) fn deliver_plain<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) -> bool {
         debug_assert!(self.has_plain_hosts());
-        if parcel.is_whole() {
+        if parcel.is_bare() {
+            self.acknowledge_bare(parcel, probe)
+        } else if parcel.is_whole() {
             false
         } else if parcel.along() {
             self.receive_plain(parcel, probe)
@@ -42,23 +47,51 @@ impl World<'_> {
         if state.server_sends() || !receiver.take_plain_data(packet, now) {
             return false;
         }
-        state.meter.arrived(parcel.size(), packet.payload_len, now);
-        let answer = receiver.write_plain_ack(now, packet);
-        let due = receiver.plain_timeout_before(state.alarms[End::Server.index()]);
-        if due < state.alarms[End::Server.index()] {
-            self.alarm(flow, End::Server, due);
+        let octets = packet.payload_len;
+        state.meter.arrived(parcel.size(), octets, now);
+        let way = self.routes.start(flow, false);
+        let home = match receiver.bare_ack_len(octets) {
+            Some(len) if !state.ack_lost && self.share.is_none() => {
+                ride_home(&mut self.links, &self.routes, way, len, now)
+            }
+            _ => None,
+        };
+        let answer = match home {
+            Some(home) => Ok((home, receiver.make_bare_ack(octets, now))),
+            None => Err(receiver.write_plain_ack(now, packet)),
+        };
+        let alarm = state.alarms[End::Server.index()];
+        let (due, bounded) = (receiver.plain_timeout_before(alarm), state.size < Bytes::MAX);
+        if due < alarm {
+            self.arm_timer(flow, End::Server, due);
         }
-        if self.flows[flow].size < Bytes::MAX {
+        if bounded {
             self.note_finish(flow);
         }
         match answer {
-            Some(len) => {
-                let way = self.routes.start(flow, false);
+            Ok((Home { hops, edge, arrival }, ack)) => {
+                self.parcels.release(parcel);
+                self.packets += u64::from(hops) - 1;
+                self.put_ack_on_wire(edge, Parcel::bare(flow, ack), arrival);
+            }
+            Err(Some(len)) => {
+                self.flows[flow].ack_lost = false;
                 self.forward(self.parcels.reuse(parcel, len, false, way), probe);
             }
-            None => self.parcels.release(parcel),
+            Err(None) => self.parcels.release(parcel),
         }
         true
+    }
+
+    /// Puts an ACK that is not stored on its last wire. Its host does not go ahead now: data that it sent while another
+    /// host is ahead would have to wait, stored, on the other wire.
+    #[inline(always)]
+    fn put_ack_on_wire(&mut self, edge: usize, parcel: Parcel, arrival: Instant) {
+        if let Some(Link::Line(line)) = self.links.get_mut(edge)
+            && line.put_on_wire(parcel, arrival)
+        {
+            self.agenda.arm(Slots::link(edge), arrival);
+        }
     }
 
     /// An ACK at the sender, and the data that it lets leave.
@@ -82,6 +115,38 @@ impl World<'_> {
         true
     }
 
+    /// The same for an ACK that is not stored. Where it turns out not to be plain, it is, and then handled as any other.
+    #[inline(never)]
+    fn acknowledge_bare<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) -> bool {
+        let (now, flow) = (self.now, parcel.flow());
+        let state = &mut self.flows[flow];
+        let Some(sender) = self.connections.get_mut(flow, End::Client) else { return true };
+        let Some(rtt) = sender.take_bare_ack(parcel.ack(), now) else {
+            let segment = sender.segment_of(parcel.ack());
+            let stored = self.parcels.keep_back(flow, self.routes.start(flow, false), segment);
+            self.deliver_stored(stored, probe);
+            return true;
+        };
+        state.meter.round_trip(rtt);
+        let way = self.routes.start(flow, true);
+        let sent = self.parcels.write_along(flow, way, |out| sender.write_plain_data(now, out));
+        let rests = sender.rests_plainly(now);
+        if rests {
+            let alarm = state.alarms[End::Client.index()];
+            let due = sender.plain_timeout_before(alarm);
+            if due < alarm {
+                self.arm_timer(flow, End::Client, due);
+            }
+        }
+        if let Some(parcel) = sent {
+            self.forward(parcel, probe);
+        }
+        if !rests {
+            self.pump(flow, End::Client, probe);
+        }
+        true
+    }
+
     /// The same at a sender that needs more than a window.
     #[inline(never)]
     fn acknowledge_rich<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) -> bool {
@@ -98,6 +163,12 @@ impl World<'_> {
         let rests = sender.rests_richly(now);
         self.answer_plain((parcel, sent), rests, probe);
         true
+    }
+
+    /// Hands an ACK that is stored after all to its sender.
+    #[inline(never)]
+    fn deliver_stored<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) {
+        self.deliver(parcel, probe);
     }
 
     /// Sends the data of `sent` bytes that was written in the place of an ACK, and what else may leave unless the
@@ -157,4 +228,24 @@ impl World<'_> {
         }
         true
     }
+}
+
+#[cfg(test)]
+mod tests;
+
+/// The arrival of an ACK at its host.
+struct Home {
+    hops: u32,
+    /// The last line of its way.
+    edge: usize,
+    arrival: Instant,
+}
+
+/// Carries an ACK of `len` bytes to its host, if it goes with a train whose packets are all for that host.
+#[inline(always)]
+fn ride_home(links: &mut [Link], routes: &Routes, way: Way, len: Bytes, now: Instant) -> Option<Home> {
+    let Some(Link::Line(line)) = routes.hop(way).edge().and_then(|edge| links.get_mut(edge)) else { return None };
+    let arrival = line.ride_home(len, now)?;
+    let (hops, edge) = line.fold();
+    Some(Home { hops, edge, arrival })
 }

@@ -215,9 +215,12 @@ impl World<'_> {
             self.prefetch(edge);
         }
         self.packets += 1;
-        self.receive(parcel, probe);
         if host {
+            // All packets of such a line end there.
+            self.deliver(parcel, probe);
             self.run_ahead(edge, probe);
+        } else {
+            self.receive(parcel, probe);
         }
     }
 
@@ -236,8 +239,10 @@ impl World<'_> {
     pub(crate) fn prefetch(&self, edge: usize) {
         let Link::Line(line) = &self.links[edge] else { return };
         line.prefetch();
-        if let Some(parcel) = line.coming().filter(|&parcel| self.ends_soon(parcel)) {
-            self.parcels.prefetch(parcel);
+        if let Some(parcel) = line.coming().filter(|&parcel| parcel.is_bare() || self.ends_soon(parcel)) {
+            if !parcel.is_bare() {
+                self.parcels.prefetch(parcel);
+            }
             prefetch_index(&self.flows, parcel.flow());
             let end = if parcel.along() { End::Server } else { End::Client };
             self.connections.prefetch(parcel.flow(), end, parcel.loaded());
@@ -386,6 +391,9 @@ impl World<'_> {
     fn lose(&mut self, parcel: Parcel, loss: Loss, at: Instant) {
         let at = if let Loss::Corrupted(start) = loss { start } else { at };
         self.losses.note(parcel, at, self.now, &mut self.flows);
+        if !parcel.along() {
+            self.flows[parcel.flow()].ack_lost = true;
+        }
         self.parcels.release(parcel);
     }
 }

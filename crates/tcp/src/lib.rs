@@ -29,7 +29,7 @@ mod stats;
 mod usage;
 
 pub use assist::{Agreement, Assist, COUNTERS, Outgoing, SegmentKind, WindowCap};
-pub use connection::{Connection, LinuxInfo, Measured};
+pub use connection::{BareAck, Connection, LinuxInfo, Measured};
 pub use ecn::{AccurateEcn, EcnOptions, HeaderBits, LinuxEcnCounters, LinuxEcnMode, SeenOption, fail as ecn_fail};
 pub use linux::write_queue::WriteFlags;
 pub use narrows_settings::{

@@ -30,6 +30,8 @@ pub(super) struct Fold {
     last: u32,
     /// The line folded into this one.
     next: u32,
+    /// Whether all packets of such a train are for one host, which may go ahead.
+    home: bool,
 }
 
 impl Line {
@@ -41,6 +43,17 @@ impl Line {
     /// Notes the line that is folded into this one.
     pub(crate) fn set_next(&mut self, next: usize) {
         self.fold.next = next as u32;
+    }
+
+    /// Notes that all packets of trains from here are for one host, which may go ahead.
+    pub(crate) fn set_home(&mut self) {
+        self.fold.home = true;
+    }
+
+    /// [`ride`](Self::ride) where all packets of the train are for one host, which may go ahead.
+    #[inline(always)]
+    pub(crate) fn ride_home(&mut self, size: Bytes, at: Instant) -> Option<Instant> {
+        if self.fold.home { self.ride(size, at) } else { None }
     }
 
     /// The number of lines of trains that begin here, and the last of them.

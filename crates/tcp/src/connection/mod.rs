@@ -31,6 +31,7 @@
 //! | `check.rs` | invariants, for tests |
 
 mod ack;
+mod bare;
 mod batch;
 mod burst;
 #[cfg(test)]
@@ -79,6 +80,7 @@ use crate::rtt::Rtt;
 use crate::sender::{Frame, Sender};
 use crate::socket::Socket;
 use crate::stats::{Counters, State};
+pub use bare::BareAck;
 use core::net::SocketAddr;
 pub use linux_info::LinuxInfo;
 pub use measured::Measured;

@@ -47,7 +47,7 @@ impl Connection {
         if !plain {
             return false;
         }
-        self.note_plain(segment, ts, self.tx.una, now);
+        self.note_plain(segment.window, ts, self.tx.una, now);
         self.stats.data_segments_received.increment();
         self.rx.on_expected(len, now);
         self.note_no_data();
@@ -74,7 +74,20 @@ impl Connection {
         if self.tx.rich {
             return None;
         }
-        self.note_plain(segment, ts, ack, now);
+        Some(self.on_plain_ack(segment.window, ts, (ack, sent_at, octets), now))
+    }
+
+    /// What a plain ACK with this window and these timestamps does, up to `ack`, of a segment of `octets` that left at
+    /// `sent_at`; returns its round-trip time.
+    #[inline(always)]
+    pub(super) fn on_plain_ack(
+        &mut self,
+        window: u16,
+        ts: Timestamps,
+        (ack, sent_at, octets): (u64, Instant, u64),
+        now: Instant,
+    ) -> Duration {
+        self.note_plain(window, ts, ack, now);
         self.tx.repeated_acks = 0;
         self.tx.una = ack;
         self.episode.on_advance();
@@ -88,7 +101,7 @@ impl Connection {
         self.timers.rto = if self.tx.board.is_empty() { Instant::NEVER } else { now + self.rto.current() };
         self.recovery.touch(now, false);
         self.grow_plainly(octets, rtt, ts, now);
-        Some(rtt)
+        rtt
     }
 
     /// What an ACK says, if it is plain: its timestamps, and the one whole segment that it covers and that was sent
@@ -228,24 +241,33 @@ impl Connection {
     /// without timestamps.
     #[inline(always)]
     fn plain_header(&mut self, segment: &Compact) -> Option<Timestamps> {
-        if !self.tx.calm {
-            // Losses, and data behind a gap, are what most often lasts.
-            if !self.tx.board.is_clean() || self.rx.has_gap() || !self.is_calm() {
-                return None;
-            }
-            (self.tx.calm, self.tx.rich) = (true, self.needs_more());
-            self.tx.frame = Frame::of(&self.ip, self.ts.on);
+        if !self.finds_calm() {
+            return None;
         }
-        debug_assert!(self.is_calm() && self.tx.rich >= self.needs_more());
         let ts = segment.sole_timestamps(self.ts.on)?;
         let expected = segment.flags.without(TcpFlags::PSH) == TcpFlags::ACK && segment.seq == self.rx.ack();
         // Without timestamps all are zero.
         (expected && self.ts.is_newer(ts.val)).then_some(ts)
     }
 
+    /// Whether all is well, by the flag, or by the state where the flag was cleared.
+    #[inline(always)]
+    pub(super) fn finds_calm(&mut self) -> bool {
+        if !self.tx.calm {
+            // Losses, and data behind a gap, are what most often lasts.
+            if !self.tx.board.is_clean() || self.rx.has_gap() || !self.is_calm() {
+                return false;
+            }
+            (self.tx.calm, self.tx.rich) = (true, self.needs_more());
+            self.tx.frame = Frame::of(&self.ip, self.ts.on);
+        }
+        debug_assert!(self.is_calm() && self.tx.rich >= self.needs_more());
+        true
+    }
+
     /// Counts a segment, and takes its timestamp and its window.
     #[inline(always)]
-    pub(super) fn note_plain(&mut self, segment: &Compact, ts: Timestamps, ack: u64, now: Instant) {
+    pub(super) fn note_plain(&mut self, window: u16, ts: Timestamps, ack: u64, now: Instant) {
         #[cfg(test)]
         {
             self.predicted += 1;
@@ -254,7 +276,7 @@ impl Connection {
         if self.ts.on && self.rx.nxt() <= self.rx.last_ack() {
             self.ts.take(ts.val, now);
         }
-        let window = u64::from(segment.window) << self.tx.send_shift;
+        let window = u64::from(window) << self.tx.send_shift;
         if self.timers.persist == Instant::NEVER && self.timers.probes == 0 {
             // There is nothing for `stop_persist` to stop: no probe is due while all is well.
             self.tx.move_window(self.rx.nxt() as i64, ack, window);

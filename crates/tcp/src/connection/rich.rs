@@ -31,7 +31,7 @@ impl Connection {
     #[inline]
     pub fn take_rich_ack(&mut self, segment: &Compact, now: Instant) -> Option<Duration> {
         let (ts, ack, _, octets) = self.plain_ack(segment)?;
-        self.note_plain(segment, ts, ack, now);
+        self.note_plain(segment.window, ts, ack, now);
         self.tx.repeated_acks = 0;
         let ts = self.ts.on.then_some(ts);
         let rtt = self.deliver_plain(ack, octets, ts, now);

@@ -28,7 +28,7 @@ fn take(end: &mut Connection, packet: &Packet, now: Instant) {
         if data {
             return end.take_plain_data(&segment, now);
         }
-        let plain = end.take_plain_ack(&segment, now).is_some();
+        let plain = end.take_stored_or_bare(&segment, now);
         plain || (end.is_rich() && end.take_rich_ack(&segment, now).is_some())
     });
     if plain {
@@ -43,7 +43,7 @@ fn transmit(end: &mut Connection, now: Instant) -> Option<Packet> {
     let answers = core::mem::take(&mut end.answers);
     let mut segment = Compact::EMPTY;
     let plain = if answers {
-        end.write_plain_ack(now, &mut segment)
+        end.write_stored_or_bare(now, &mut segment)
     } else if end.is_rich() {
         end.write_rich_data(now, &mut segment)
     } else {
