@@ -5,14 +5,13 @@ A run is determined by scenario, seed, index and version. The number of simultan
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
 from narrows import _core
 from narrows.base import memory
-from narrows.base.errors import InputError, Interrupted, RunError
+from narrows.base.errors import Interrupted, RunError
 from narrows.execution.backend import processors
 from narrows.execution.job import Job
 from narrows.execution.loop import drive
@@ -22,11 +21,11 @@ from narrows.model.scenario import Override, Scenario
 from narrows.outcome import Batch, Run
 from narrows.runs import captures, estimate
 from narrows.runs.taken import taken
+from narrows.runs.task import MOST_THREADS, Judged, Task, in_range, threads_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from os import PathLike
-    from pathlib import Path
 
     from narrows.execution.job import Done, ProgressHook
     from narrows.runs.kept import Kept
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 __all__ = [
+    "MOST_THREADS",
     "Batch",
     "Judged",
     "Run",
@@ -41,6 +41,7 @@ __all__ = [
     "TaskJob",
     "converted",
     "engine_result",
+    "in_range",
     "make",
     "processors",
     "run",
@@ -48,46 +49,6 @@ __all__ = [
     "taken",
     "threads_of",
 ]
-
-MOST_THREADS: Final = 64
-"""Largest number of threads of one run."""
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One run to make.
-
-    Attributes
-    ----------
-    scenario : Scenario
-        What to run.
-    seed, index : int
-        Seed, and index of the run under it.
-    pcap_dir : Path or None
-        An existing directory for captured packets (pcapng, a file per link and 802.11 channel), or ``None``.
-    threads : int or None
-        How many threads the run has if its network can be divided; ``None`` is as many as pay. Results do not depend
-        on it. The default is one, because several runs at a time use all processors anyway.
-    """
-
-    scenario: Scenario
-    seed: int
-    index: int = 0
-    pcap_dir: Path | None = None
-    threads: int | None = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """How a run of a test case is made: it ends as soon as everything is decided.
-
-    Attributes
-    ----------
-    looks : tuple of float or None
-        Begin and end, s, of the time in which the case's variables are recorded.
-    """
-
-    looks: tuple[float, float] | None = None
 
 
 @overload
@@ -193,33 +154,6 @@ def run(
         raise interruption
     made = [captures.located(one, pcap, runs) for one in made]
     return made[0] if runs == 1 else Batch(scenario=parsed, seed=chosen, runs=tuple(made))
-
-
-def threads_of(threads: int | None, runs: int) -> int | None:
-    """Return how many threads each of some runs has.
-
-    Parameters
-    ----------
-    threads : int, optional
-        As for `run`.
-    runs : int
-        Number of runs.
-
-    Returns
-    -------
-    int or None
-        ``None`` is as many as pay. Runs of a process that others have started for their own parallel work have one.
-
-    Raises
-    ------
-    InputError
-        If the number is out of range.
-    """
-    if threads is not None:
-        return in_range("threads", threads, 1, MOST_THREADS)
-    processes = sys.modules.get("multiprocessing.process")
-    alone = processes is None or processes.current_process().name == "MainProcess"
-    return None if runs == 1 and alone else 1
 
 
 def _finished(
@@ -437,27 +371,3 @@ def _told(task: Task) -> Iterator[None]:
             f"{task.scenario.name}: run {task.index} with seed {task.seed} failed: {str(error) or type(error).__name__}"
         )
         raise RunError(message) from error
-
-
-def in_range(what: str, value: int, low: int, high: int) -> int:
-    """Refuse a number outside its range.
-
-    Parameters
-    ----------
-    what : str
-        Its name.
-    value, low, high : int
-
-    Returns
-    -------
-    int
-        The value.
-
-    Raises
-    ------
-    InputError
-    """
-    if not low <= value <= high:
-        message = f"{what} is {value}; allowed: {low} to {high}"
-        raise InputError(message)
-    return value
