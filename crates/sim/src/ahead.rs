@@ -206,13 +206,25 @@ impl World<'_> {
     /// returns `false`, with nothing changed, if it has to wait for its time.
     #[inline]
     pub(crate) fn go_ahead(&mut self, edge: usize, parcel: Parcel, at: Instant) -> bool {
+        self.go_ahead_with(edge, parcel, at, |world| world.handle_ahead(parcel, &mut NoProbe))
+    }
+
+    /// The same, where `handle` handles the packet; of `parcel` only flow and direction count.
+    #[inline(always)]
+    pub(crate) fn go_ahead_with(
+        &mut self,
+        edge: usize,
+        parcel: Parcel,
+        at: Instant,
+        handle: impl FnOnce(&mut Self),
+    ) -> bool {
         let app = |world: &Self| world.agenda.armed(world.slots.app(parcel.flow()));
         if self.ahead.busy || !self.may_go_ahead(edge, parcel, at, app) {
             return false;
         }
         self.ahead.busy = true;
         let now = core::mem::replace(&mut self.now, at);
-        self.handle_ahead(parcel, &mut NoProbe);
+        handle(self);
         self.now = now;
         self.ahead.busy = false;
         true
@@ -220,10 +232,16 @@ impl World<'_> {
 
     #[inline(always)]
     fn handle_ahead<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) {
+        self.count_ahead();
+        self.deliver(parcel, probe);
+    }
+
+    /// Counts a packet that a host handles ahead of the clock.
+    #[inline(always)]
+    pub(crate) fn count_ahead(&mut self) {
         self.packets += 1;
         self.events += 1;
         self.ahead.handled += 1;
-        self.deliver(parcel, probe);
     }
 
     /// Lets the host at the far end of `edge`, which has just handled a packet at its time, handle those that follow it

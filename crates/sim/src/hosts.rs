@@ -21,7 +21,7 @@ impl World<'_> {
 
     /// Handles any packet that arrives at a host for one of its flows.
     #[inline(never)]
-    fn deliver_any<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) {
+    pub(crate) fn deliver_any<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) {
         let now = self.now;
         let flow = parcel.flow();
         let end = if parcel.along() { End::Server } else { End::Client };

@@ -184,11 +184,12 @@ impl Parcels {
         Some(self.written(place as usize, len, (flow, true), way))
     }
 
-    /// Stores a segment of `len` bytes that travels from a flow's `to` to its `from`.
-    pub(crate) fn keep_back(&mut self, flow: usize, way: Way, (segment, len): (Compact, Bytes)) -> Parcel {
+    /// Stores a segment of `len` bytes of a flow, until [`release`](Self::release).
+    #[inline]
+    pub(crate) fn keep_segment(&mut self, flow: (usize, bool), way: Way, (segment, len): (&Compact, Bytes)) -> Parcel {
         let place = self.free.pop().unwrap_or_else(|| self.another_place());
-        self.segments[place as usize] = segment;
-        self.written(place as usize, len, (flow, false), way)
+        self.segments[place as usize] = *segment;
+        self.written(place as usize, len, flow, way)
     }
 
     /// Stores the packet of a flow's connection that `write` writes, until [`release`](Self::release); `None` if

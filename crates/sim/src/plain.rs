@@ -7,14 +7,31 @@
 //! never takes this path, and tests hold its samples equal.
 
 use crate::edge::Link;
-use crate::flow::End;
+use crate::flow::{End, FlowState};
 use crate::parcels::Parcel;
 use crate::routes::{Routes, Way};
 use crate::slots::Slots;
 use crate::world::World;
-use narrows_samples::Probe;
+use narrows_samples::{NoProbe, Probe};
 use narrows_scenario::Sampling;
+use narrows_tcp::{BareAck, Connection};
 use narrows_units::{Bytes, Instant};
+use narrows_wire::Compact;
+
+/// [`Receiving`] of a flow, without what else the world has.
+macro_rules! receiving {
+    ($world:ident, $flow:expr) => {
+        Receiving {
+            now: $world.now,
+            state: &mut $world.flows[$flow],
+            receiver: $world.connections.get_mut($flow, End::Server),
+            links: &mut $world.links,
+            routes: &$world.routes,
+            way: $world.routes.start($flow, false),
+            shared: $world.share.is_some(),
+        }
+    };
+}
 
 impl World<'_> {
     /// Whether hosts may take the plain path in this run.
@@ -40,53 +57,99 @@ impl World<'_> {
     /// Data at the receiver, and its ACK.
     #[inline(never)]
     fn receive_plain<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) -> bool {
-        let (now, flow) = (self.now, parcel.flow());
-        let state = &mut self.flows[flow];
-        let Some(receiver) = self.connections.get_mut(flow, End::Server) else { return false };
-        let packet = self.parcels.segment_mut(parcel);
-        if state.server_sends() || !receiver.take_plain_data(packet, now) {
-            return false;
-        }
-        let octets = packet.payload_len;
-        state.meter.arrived(parcel.size(), octets, now);
-        let way = self.routes.start(flow, false);
-        let home = match receiver.bare_ack_len(octets) {
-            Some(len) if !state.ack_lost && self.share.is_none() => {
-                ride_home(&mut self.links, &self.routes, way, len, now)
+        let flow = parcel.flow();
+        let segment = self.parcels.segment_mut(parcel);
+        let receiving = receiving!(self, flow);
+        let Some((answer, due)) = receiving.take(parcel.size(), segment) else { return false };
+        self.finish_receiving(flow, due);
+        match answer {
+            Answer::Bare(home, ack) => {
+                self.parcels.release(parcel);
+                self.send_home(flow, home, ack);
             }
-            _ => None,
+            Answer::Segment(len) => {
+                self.flows[flow].ack_lost = false;
+                let way = self.routes.start(flow, false);
+                self.forward(self.parcels.reuse(parcel, len, false, way), probe);
+            }
+            Answer::None => self.parcels.release(parcel),
+        }
+        true
+    }
+
+    /// The same for data that its sender has just written, and that is not stored. Where it turns out not to be plain, it
+    /// is, and then handled as any other.
+    #[inline(never)]
+    fn receive_written(&mut self, flow: usize, len: Bytes, segment: &mut Compact) {
+        self.count_ahead();
+        let receiving = receiving!(self, flow);
+        let Some((answer, due)) = receiving.take(len, segment) else {
+            let parcel = self.store(flow, true, len, segment);
+            return self.deliver_any(parcel, &mut NoProbe);
         };
-        let answer = match home {
-            Some(home) => Ok((home, receiver.make_bare_ack(octets, now))),
-            None => Err(receiver.write_plain_ack(now, packet)),
-        };
-        let alarm = state.alarms[End::Server.index()];
-        let (due, bounded) = (receiver.plain_timeout_before(alarm), state.size < Bytes::MAX);
-        if due < alarm {
+        self.finish_receiving(flow, due);
+        match answer {
+            Answer::Bare(home, ack) => self.send_home(flow, home, ack),
+            Answer::Segment(len) => {
+                self.flows[flow].ack_lost = false;
+                let parcel = self.store(flow, false, len, segment);
+                self.forward(parcel, &mut NoProbe);
+            }
+            Answer::None => {}
+        }
+    }
+
+    /// Arms the timer slot of a receiver, if a timer of its has become due before, and notes that a transfer is complete.
+    #[inline(always)]
+    fn finish_receiving(&mut self, flow: usize, Due { earlier, bounded }: Due) {
+        if let Some(due) = earlier {
             self.arm_timer(flow, End::Server, due);
         }
         if bounded {
             self.note_finish(flow);
         }
-        match answer {
-            Ok((Home { hops, edge, arrival }, ack)) => {
-                self.parcels.release(parcel);
-                self.packets += u64::from(hops) - 1;
-                self.put_ack_on_wire(edge, Parcel::bare(flow, ack), arrival);
-            }
-            Err(Some(len)) => {
-                self.flows[flow].ack_lost = false;
-                self.forward(self.parcels.reuse(parcel, len, false, way), probe);
-            }
-            Err(None) => self.parcels.release(parcel),
+    }
+
+    /// Stores a segment of a flow at the start of its way.
+    #[inline]
+    fn store(&mut self, flow: usize, along: bool, len: Bytes, segment: &Compact) -> Parcel {
+        let way = self.routes.start(flow, along);
+        self.parcels.keep_segment((flow, along), way, (segment, len))
+    }
+
+    /// Sends data of `len` bytes that a flow's sender has just written: over a train to a receiver that goes ahead, or as
+    /// any other packet.
+    #[inline(always)]
+    fn send_written<P: Probe>(&mut self, flow: usize, len: Bytes, segment: &mut Compact, probe: &mut P) {
+        let way = self.routes.start(flow, true);
+        let home = match self.share {
+            None => ride_home(&mut self.links, &self.routes, way, len, self.now),
+            Some(_) => None,
+        };
+        let Some(Home { hops, edge, arrival }) = home else {
+            let parcel = self.store(flow, true, len, segment);
+            return self.forward(parcel, probe);
+        };
+        self.packets += u64::from(hops) - 1;
+        let free = matches!(self.links.get(edge), Some(Link::Line(line)) if line.coming().is_none());
+        let handle = |world: &mut Self| world.receive_written(flow, len, segment);
+        if !(free && self.go_ahead_with(edge, Parcel::along_flow(flow), arrival, handle)) {
+            let parcel = self.store(flow, true, len, segment).advanced_by(hops);
+            self.put_on_last_wire(edge, parcel, arrival);
         }
-        true
     }
 
     /// Puts an ACK that is not stored on its last wire. Its host does not go ahead now: data that it sent while another
     /// host is ahead would have to wait, stored, on the other wire.
     #[inline(always)]
-    fn put_ack_on_wire(&mut self, edge: usize, parcel: Parcel, arrival: Instant) {
+    fn send_home(&mut self, flow: usize, Home { hops, edge, arrival }: Home, ack: BareAck) {
+        self.packets += u64::from(hops) - 1;
+        self.put_on_last_wire(edge, Parcel::bare(flow, ack), arrival);
+    }
+
+    /// Puts a packet on the wire to its host, which has to wait for it.
+    #[inline(always)]
+    fn put_on_last_wire(&mut self, edge: usize, parcel: Parcel, arrival: Instant) {
         if let Some(Link::Line(line)) = self.links.get_mut(edge)
             && line.put_on_wire(parcel, arrival)
         {
@@ -123,13 +186,13 @@ impl World<'_> {
         let Some(sender) = self.connections.get_mut(flow, End::Client) else { return true };
         let Some(rtt) = sender.take_bare_ack(parcel.ack(), now) else {
             let segment = sender.segment_of(parcel.ack());
-            let stored = self.parcels.keep_back(flow, self.routes.start(flow, false), segment);
+            let stored = self.store(flow, false, segment.1, &segment.0);
             self.deliver_stored(stored, probe);
             return true;
         };
         state.meter.round_trip(rtt);
-        let way = self.routes.start(flow, true);
-        let sent = self.parcels.write_along(flow, way, |out| sender.write_plain_data(now, out));
+        let mut segment = Compact::EMPTY;
+        let sent = sender.write_plain_data(now, &mut segment);
         let rests = sender.rests_plainly(now);
         if rests {
             let alarm = state.alarms[End::Client.index()];
@@ -138,8 +201,8 @@ impl World<'_> {
                 self.arm_timer(flow, End::Client, due);
             }
         }
-        if let Some(parcel) = sent {
-            self.forward(parcel, probe);
+        if let Some(len) = sent {
+            self.send_written(flow, len, &mut segment, probe);
         }
         if !rests {
             self.pump(flow, End::Client, probe);
@@ -230,10 +293,7 @@ impl World<'_> {
     }
 }
 
-#[cfg(test)]
-mod tests;
-
-/// The arrival of an ACK at its host.
+/// The arrival of a packet at its host.
 struct Home {
     hops: u32,
     /// The last line of its way.
@@ -241,7 +301,7 @@ struct Home {
     arrival: Instant,
 }
 
-/// Carries an ACK of `len` bytes to its host, if it goes with a train whose packets are all for that host.
+/// Carries a packet of `len` bytes to its host, if it goes with a train whose packets are all for that host.
 #[inline(always)]
 fn ride_home(links: &mut [Link], routes: &Routes, way: Way, len: Bytes, now: Instant) -> Option<Home> {
     let Some(Link::Line(line)) = routes.hop(way).edge().and_then(|edge| links.get_mut(edge)) else { return None };
@@ -249,3 +309,61 @@ fn ride_home(links: &mut [Link], routes: &Routes, way: Way, len: Bytes, now: Ins
     let (hops, edge) = line.fold();
     Some(Home { hops, edge, arrival })
 }
+
+/// What plain data makes its receiver send.
+enum Answer {
+    /// An ACK that is not stored, and its arrival.
+    Bare(Home, BareAck),
+    /// An ACK of this length, in the place of the data.
+    Segment(Bytes),
+    None,
+}
+
+/// What else plain data makes its host do.
+struct Due {
+    /// When the receiver's timer expires, if that is before its slot.
+    earlier: Option<Instant>,
+    /// Whether the transfer may be complete.
+    bounded: bool,
+}
+
+/// What plain data needs of the simulation beside its segment.
+struct Receiving<'a> {
+    now: Instant,
+    state: &'a mut FlowState,
+    receiver: Option<&'a mut Connection>,
+    links: &'a mut [Link],
+    routes: &'a Routes,
+    way: Way,
+    /// Whether the run has several threads.
+    shared: bool,
+}
+
+impl Receiving<'_> {
+    /// Takes data of `size` bytes if it is plain, and writes the ACK in its place, if that is to be stored.
+    #[inline(always)]
+    fn take(self, size: Bytes, segment: &mut Compact) -> Option<(Answer, Due)> {
+        let Self { now, state, receiver, links, routes, way, shared } = self;
+        let receiver = receiver?;
+        if state.server_sends() || !receiver.take_plain_data(segment, now) {
+            return None;
+        }
+        let octets = segment.payload_len;
+        state.meter.arrived(size, octets, now);
+        let home = match receiver.bare_ack_len(octets) {
+            Some(len) if !state.ack_lost && !shared => ride_home(links, routes, way, len, now),
+            _ => None,
+        };
+        let answer = match home {
+            Some(home) => Answer::Bare(home, receiver.make_bare_ack(octets, now)),
+            None => receiver.write_plain_ack(now, segment).map_or(Answer::None, Answer::Segment),
+        };
+        let alarm = state.alarms[End::Server.index()];
+        let due = receiver.plain_timeout_before(alarm);
+        let earlier = (due < alarm).then_some(due);
+        Some((answer, Due { earlier, bounded: state.size < Bytes::MAX }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 //! Such an ACK is on the last wire of its way, so its parcel needs neither place nor way nor size. Their bits have its
 //! timestamps, its window and the octets that it acknowledges.
 
-use super::{BARE, Parcel, SIZE};
+use super::{ALONG, BARE, Parcel, SIZE};
 use narrows_tcp::BareAck;
 use narrows_wire::Timestamps;
 
@@ -11,6 +11,12 @@ use narrows_wire::Timestamps;
 const OCTETS: u32 = 16;
 
 impl Parcel {
+    /// A parcel that says no more than the flow that its packet goes along.
+    #[inline]
+    pub(crate) fn along_flow(flow: usize) -> Self {
+        Self { what: 0, whose: flow as u64 | ALONG }
+    }
+
     /// The parcel of an ACK that goes against a flow's direction.
     #[inline]
     pub(crate) fn bare(flow: usize, ack: BareAck) -> Self {
