@@ -163,6 +163,17 @@ impl World<'_> {
                 }
             }
         }
+        self.note_ways_home();
+        self.ahead.sample = if self.sampling == Sampling::Off { Instant::NEVER } else { Instant::ZERO };
+        let watched: Vec<bool> = self.ahead.edges.iter().map(|&edge| edge != NO_EDGE).collect();
+        self.ahead.alarms = Alarms::new(&self.ends, &watched);
+        for flow in 0..self.flows.len() {
+            self.watch_app(flow, self.agenda.armed(self.slots.app(flow)));
+        }
+    }
+
+    /// Notes which trains lead to a host that may go ahead, and to no other, and which flows have such a way back.
+    fn note_ways_home(&mut self) {
         for edge in 0..self.links.len() {
             if let Some(Link::Line(line)) = self.links.get(edge)
                 && let (1.., last) = line.fold()
@@ -172,11 +183,9 @@ impl World<'_> {
                 line.set_home();
             }
         }
-        self.ahead.sample = if self.sampling == Sampling::Off { Instant::NEVER } else { Instant::ZERO };
-        let watched: Vec<bool> = self.ahead.edges.iter().map(|&edge| edge != NO_EDGE).collect();
-        self.ahead.alarms = Alarms::new(&self.ends, &watched);
         for flow in 0..self.flows.len() {
-            self.watch_app(flow, self.agenda.armed(self.slots.app(flow)));
+            let first = self.routes.hop(self.routes.start(flow, false)).edge();
+            self.flows[flow].rides_home = first.and_then(|edge| self.line(edge)).is_some_and(Line::is_home);
         }
     }
 

@@ -46,6 +46,8 @@ pub(crate) struct FlowState {
     tcp: bool,
     /// Whether the application has stopped.
     pub(crate) stopped: bool,
+    /// Whether trains lead from the flow's `to` to its `from`, and to no other host.
+    pub(crate) rides_home: bool,
     /// Whether a packet that goes against the flow was lost, and no ACK of plain data has left since.
     pub(crate) ack_lost: bool,
     /// Counters.
@@ -76,6 +78,7 @@ impl FlowState {
             start,
             stop: spec.stop,
             stopped: false,
+            rides_home: false,
             ack_lost: false,
             datagrams: spec.udp().filter(|udp| udp.payload.as_u64() >= RTP_LEN as u64).map(|_| Box::default()),
             reader: spec.tcp().and_then(|tcp| tcp.read_rate).map(|rate| Box::new(SlowReader::at(rate))),

@@ -3,8 +3,9 @@
 //! The generic path is `deliver` and `pump` (`hosts.rs`), which this file follows step by step. Here nothing but TCP is
 //! asked for: no test case looks at the flow, no sample is taken at each event, no small queue bounds the sender, and
 //! the client sends ([`World::has_plain_hosts`]). The connection decides whether a segment is plain, and what answers
-//! it (`tcp/src/connection/plain.rs`). An answer is written in the place of the packet that it answers. The plain loop
-//! never takes this path, and tests hold its samples equal.
+//! it (`tcp/src/connection/plain.rs`). An answer is written in the place of the packet that it answers. On a way whose
+//! trains lead to one host that goes ahead, neither is stored: data goes straight to its receiver, and an ACK is in its
+//! handle. The plain loop never takes this path, and tests hold its samples equal.
 
 use crate::edge::Link;
 use crate::flow::{End, FlowState};
@@ -77,8 +78,8 @@ impl World<'_> {
         true
     }
 
-    /// The same for data that its sender has just written, and that is not stored. Where it turns out not to be plain, it
-    /// is, and then handled as any other.
+    /// The same for data that its sender has just written, and that is not stored. Where it turns out not to be plain,
+    /// it is, and then handled as any other.
     #[inline(never)]
     fn receive_written(&mut self, flow: usize, len: Bytes, segment: &mut Compact) {
         self.count_ahead();
@@ -99,7 +100,7 @@ impl World<'_> {
         }
     }
 
-    /// Arms the timer slot of a receiver, if a timer of its has become due before, and notes that a transfer is complete.
+    /// Arms the timer slot of a receiver, if one of its timers is due before, and notes a transfer that is complete.
     #[inline(always)]
     fn finish_receiving(&mut self, flow: usize, Due { earlier, bounded }: Due) {
         if let Some(due) = earlier {
@@ -117,8 +118,8 @@ impl World<'_> {
         self.parcels.keep_segment((flow, along), way, (segment, len))
     }
 
-    /// Sends data of `len` bytes that a flow's sender has just written: over a train to a receiver that goes ahead, or as
-    /// any other packet.
+    /// Sends data of `len` bytes that a flow's sender has just written: over a train to a receiver that goes ahead, or
+    /// as any other packet.
     #[inline(always)]
     fn send_written<P: Probe>(&mut self, flow: usize, len: Bytes, segment: &mut Compact, probe: &mut P) {
         let way = self.routes.start(flow, true);
@@ -178,28 +179,24 @@ impl World<'_> {
         true
     }
 
-    /// The same for an ACK that is not stored. Where it turns out not to be plain, it is, and then handled as any other.
+    /// The same for an ACK that is not stored.
     #[inline(never)]
     fn acknowledge_bare<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) -> bool {
         let (now, flow) = (self.now, parcel.flow());
         let state = &mut self.flows[flow];
         let Some(sender) = self.connections.get_mut(flow, End::Client) else { return true };
         let Some(rtt) = sender.take_bare_ack(parcel.ack(), now) else {
-            let segment = sender.segment_of(parcel.ack());
-            let stored = self.store(flow, false, segment.1, &segment.0);
-            self.deliver_stored(stored, probe);
+            self.acknowledge_expanded(parcel, probe);
             return true;
         };
         state.meter.round_trip(rtt);
         let mut segment = Compact::EMPTY;
         let sent = sender.write_plain_data(now, &mut segment);
         let rests = sender.rests_plainly(now);
-        if rests {
-            let alarm = state.alarms[End::Client.index()];
-            let due = sender.plain_timeout_before(alarm);
-            if due < alarm {
-                self.arm_timer(flow, End::Client, due);
-            }
+        let alarm = state.alarms[End::Client.index()];
+        let due = if rests { sender.plain_timeout_before(alarm) } else { Instant::NEVER };
+        if due < alarm {
+            self.arm_timer(flow, End::Client, due);
         }
         if let Some(len) = sent {
             self.send_written(flow, len, &mut segment, probe);
@@ -208,6 +205,34 @@ impl World<'_> {
             self.pump(flow, End::Client, probe);
         }
         true
+    }
+
+    /// The same by the segment that the ACK stands for, at a sender that needs more than a window. Where the ACK turns
+    /// out not to be plain, it is stored, and then handled as any other.
+    #[inline(never)]
+    fn acknowledge_expanded<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) {
+        let (now, flow) = (self.now, parcel.flow());
+        let state = &mut self.flows[flow];
+        let Some(sender) = self.connections.get_mut(flow, End::Client) else { return };
+        let mut segment = sender.segment_of(parcel.ack());
+        let rtt = if sender.is_rich() { sender.take_rich_ack(&segment, now) } else { None };
+        let Some(rtt) = rtt else {
+            let len = sender.len_of(&segment);
+            let stored = self.store(flow, false, len, &segment);
+            return self.deliver_any(stored, probe);
+        };
+        state.meter.round_trip(rtt);
+        let sent = sender.write_rich_data(now, &mut segment);
+        let rests = sender.rests_richly(now);
+        if rests {
+            self.watch_plain(flow);
+        }
+        if let Some(len) = sent {
+            self.send_written(flow, len, &mut segment, probe);
+        }
+        if !rests {
+            self.pump(flow, End::Client, probe);
+        }
     }
 
     /// The same at a sender that needs more than a window.
@@ -226,12 +251,6 @@ impl World<'_> {
         let rests = sender.rests_richly(now);
         self.answer_plain((parcel, sent), rests, probe);
         true
-    }
-
-    /// Hands an ACK that is stored after all to its sender.
-    #[inline(never)]
-    fn deliver_stored<P: Probe>(&mut self, parcel: Parcel, probe: &mut P) {
-        self.deliver(parcel, probe);
     }
 
     /// Sends the data of `sent` bytes that was written in the place of an ACK, and what else may leave unless the
@@ -350,10 +369,9 @@ impl Receiving<'_> {
         }
         let octets = segment.payload_len;
         state.meter.arrived(size, octets, now);
-        let home = match receiver.bare_ack_len(octets) {
-            Some(len) if !state.ack_lost && !shared => ride_home(links, routes, way, len, now),
-            _ => None,
-        };
+        let bare = state.rides_home && !state.ack_lost && !shared;
+        let len = if bare { receiver.bare_ack_len(octets) } else { None };
+        let home = len.and_then(|len| ride_home(links, routes, way, len, now));
         let answer = match home {
             Some(home) => Answer::Bare(home, receiver.make_bare_ack(octets, now)),
             None => receiver.write_plain_ack(now, segment).map_or(Answer::None, Answer::Segment),

@@ -50,6 +50,11 @@ impl Line {
         self.fold.home = true;
     }
 
+    /// Whether all packets of trains from here are for one host, which may go ahead.
+    pub(crate) fn is_home(&self) -> bool {
+        self.fold.home
+    }
+
     /// [`ride`](Self::ride) where all packets of the train are for one host, which may go ahead.
     #[inline(always)]
     pub(crate) fn ride_home(&mut self, size: Bytes, at: Instant) -> Option<Instant> {

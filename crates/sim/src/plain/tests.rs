@@ -7,7 +7,8 @@ use narrows_samples::NoProbe;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// A chain of two routers with `flows`, whose way back is `back`. Until 1 s, no timer of the handshake holds a host back.
+/// A chain of two routers with `flows`, whose way back is `back`. Until 1 s, no timer of the handshake holds a host
+/// back.
 fn text(duration: &str, queue: &str, back: &str, flows: &str) -> String {
     format!(
         "format = 1\nname = \"t\"\nduration = \"{duration}\"\nsampling = \"off\"\n\

@@ -61,16 +61,22 @@ impl Connection {
         Some(self.on_plain_ack(ack.window, ack.stamps, (upto, sent_at, octets), now))
     }
 
-    /// The segment that an ACK stands for, if no ACK is between this one and SND.UNA, and the length of its IP packet.
+    /// The segment that an ACK stands for, if no ACK is between this one and SND.UNA.
     #[must_use]
-    pub fn segment_of(&self, ack: BareAck) -> (Compact, Bytes) {
+    pub fn segment_of(&self, ack: BareAck) -> Compact {
         let mut segment = Compact::EMPTY;
         if self.ts.on {
             segment.stamp(ack.stamps);
         }
         (segment.seq, segment.flags, segment.window) = (self.rx.ack(), TcpFlags::ACK, ack.window);
         segment.ack = self.tx.seq(self.tx.una + u64::from(ack.octets));
-        (segment, segment.len(self.ip.header_len()))
+        segment
+    }
+
+    /// Length of the IP packet of a segment that this end receives.
+    #[must_use]
+    pub fn len_of(&self, segment: &Compact) -> Bytes {
+        segment.len(self.ip.header_len())
     }
 }
 
@@ -84,7 +90,7 @@ impl Connection {
         if let Some(stamps) = stamps.filter(|_| (1..=BareAck::MOST).contains(&octets) && segment.ack.as_u32() & 8 != 0)
         {
             let ack = BareAck { stamps, octets, window: segment.window };
-            if self.segment_of(ack).0 == *segment {
+            if self.segment_of(ack) == *segment {
                 return self.take_bare_ack(ack, now).is_some();
             }
         }
