@@ -5,6 +5,7 @@
 //! to 31. It starts at 32 and stops at 31, which the modules read as nearly two segments per ACK.
 
 use crate::{Ack, Path, Phase};
+use narrows_units::Bytes;
 
 /// Fraction bits (`ACK_RATIO_SHIFT`).
 const SHIFT: u32 = 4;
@@ -27,9 +28,16 @@ impl AckRatio {
     /// module of 2006 skips an ACK that acknowledges nothing; Linux 6.1 (`duplicates`) counts it as zero segments.
     pub fn observe(&mut self, ack: &Ack, path: &Path, duplicates: bool) {
         if path.phase == Phase::Open && (duplicates || !ack.acked.is_zero()) {
-            let segments = ack.acked.as_u64().div_ceil(path.smss.as_u64().max(1));
-            self.0 = (self.0 - (self.0 >> SHIFT)).saturating_add(segments);
+            self.add(ack.acked, path.smss);
         }
+    }
+
+    /// Updates the filter with an ACK of `acked` in Open.
+    #[inline]
+    pub fn add(&mut self, acked: Bytes, smss: Bytes) {
+        // A division less for the usual ACK.
+        let segments = if acked == smss { 1 } else { acked.as_u64().div_ceil(smss.as_u64().max(1)) };
+        self.0 = (self.0 - (self.0 >> SHIFT)).saturating_add(segments);
     }
 
     /// Number of ACKs to count in place of `segments`, at least one.

@@ -150,9 +150,15 @@ impl AckCounter {
     /// Counts one ACK, or adds one SMSS to cwnd where `acks` have been counted.
     #[inline]
     pub fn add(&mut self, acks: u64, path: &Path, win: &mut Window) {
+        self.add_of(acks, path.smss, win);
+    }
+
+    /// [`add`](Self::add) with this SMSS.
+    #[inline]
+    pub fn add_of(&mut self, acks: u64, smss: Bytes, win: &mut Window) {
         if self.counted >= acks {
             self.counted = 0;
-            win.cwnd += path.smss;
+            win.cwnd += smss;
         } else {
             self.counted += 1;
         }

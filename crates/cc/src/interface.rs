@@ -252,6 +252,9 @@ pub enum Advice {
 pub struct Needs {
     /// [`observe`](CongestionControl::observe) is called.
     pub acks: bool,
+    /// Where ACKs have no timestamps, [`on_plain_ack`](CongestionControl::on_plain_ack) does what
+    /// [`observe`](CongestionControl::observe) does too. Means nothing without `acks`.
+    pub observes_plainly: bool,
     /// [`Ack::rate`] is taken, at the cost of a timestamp on every segment.
     pub rates: bool,
     /// [`on_lost`](CongestionControl::on_lost) is called.
@@ -307,7 +310,8 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// Observes every ACK that is not old, in any phase and including duplicates, before any decision. Algorithms
     /// measure here (Linux's `pkts_acked` and `in_ack_event`, in this order). `path` is the state after the ACK, except
     /// for [`Path::phase`], which is the phase before it: the ACK that ends a recovery still belongs to it, and the ACK
-    /// that begins a recovery does not yet. Called only with [`Needs::acks`].
+    /// that begins a recovery does not yet. Called only with [`Needs::acks`], and not for an ACK that
+    /// [`on_plain_ack`](Self::on_plain_ack) takes.
     fn observe(&mut self, _ack: &Ack, _path: &Path) {}
 
     /// Handles a segment that was found lost. Called only with [`Needs::losses`].
@@ -319,7 +323,7 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// Does [`on_ack`](Self::on_ack) for an ACK in the phase Open, by less; returns `false`, with nothing changed, if
     /// that needs more than `ack` has. An algorithm that needs no more than this in congestion avoidance saves the
     /// connection the work of filling in [`Ack`] and [`Path`]. Not called if the algorithm
-    /// [needs](Needs) more.
+    /// [needs](Needs) more, but for [`Needs::observes_plainly`].
     fn on_plain_ack(&mut self, _ack: &PlainAck, _win: &mut Window) -> bool {
         false
     }

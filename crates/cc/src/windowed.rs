@@ -17,25 +17,37 @@ impl<T: Copy + Ord + Default> MaxFilter<T> {
     /// maximum.
     #[inline]
     pub fn update(&mut self, count: u64, value: T, window: u64) -> T {
+        // A smaller value of the same count can never become the maximum. Most samples are such values.
+        if self.kept.last().is_none_or(|&(at, kept)| at != count || kept <= value) {
+            self.keep(count, value);
+        }
+        self.advance(count, window)
+    }
+
+    #[inline(never)]
+    fn keep(&mut self, count: u64, value: T) {
         while self.kept.last().is_some_and(|&(_, kept)| kept <= value) {
             self.kept.pop();
         }
-        // A smaller value of the same count can never become the maximum.
         if self.kept.last().is_none_or(|&(at, _)| at != count) {
             self.kept.push((count, value));
         }
-        self.advance(count, window)
     }
 
     /// Forgets samples more than `window` counts before `count`, except the last, without adding one. Returns the
     /// maximum.
     #[inline]
     pub fn advance(&mut self, count: u64, window: u64) -> T {
-        let old = self.kept.iter().take_while(|&&(at, _)| count.saturating_sub(at) > window).count();
-        if old > 0 {
-            self.kept.drain(..old.min(self.kept.len().saturating_sub(1)));
+        if self.kept.first().is_some_and(|&(at, _)| count.saturating_sub(at) > window) {
+            self.forget(count, window);
         }
         self.max()
+    }
+
+    #[inline(never)]
+    fn forget(&mut self, count: u64, window: u64) {
+        let old = self.kept.iter().take_while(|&&(at, _)| count.saturating_sub(at) > window).count();
+        self.kept.drain(..old.min(self.kept.len().saturating_sub(1)));
     }
 
     /// The maximum; the type's zero before any sample.

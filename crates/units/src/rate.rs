@@ -3,6 +3,15 @@
 use crate::{Bytes, Duration};
 use core::fmt;
 
+/// Bits of a byte times nanoseconds of a second.
+const SCALE: u64 = 8_000_000_000;
+
+/// `n`, or the largest number that there is.
+#[cold]
+fn saturated(n: u128) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
+
 /// A data rate in whole bits per second.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Rate(u64);
@@ -38,13 +47,17 @@ impl Rate {
     }
 
     /// The rate that moves `amount` in `time`; unlimited where `time` is zero.
+    #[inline]
     #[must_use]
     pub fn of(amount: Bytes, time: Duration) -> Self {
         if time.is_zero() {
             return Self::MAX;
         }
-        let bits = u128::from(amount.as_u64()) * 8 * 1_000_000_000;
-        Self(u64::try_from(bits / u128::from(time.as_nanos())).unwrap_or(u64::MAX))
+        match amount.as_u64().checked_mul(SCALE) {
+            // Below two gigabytes, and much faster.
+            Some(bits) => Self(bits / time.as_nanos()),
+            None => Self(saturated(u128::from(amount.as_u64()) * u128::from(SCALE) / u128::from(time.as_nanos()))),
+        }
     }
 
     /// Whole bits per second.
@@ -60,6 +73,7 @@ impl Rate {
     }
 
     /// This rate times a non-negative float, rounded to the nearest bit per second.
+    #[inline]
     #[must_use]
     pub fn mul_f64(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor + 0.5) as u64)
@@ -73,10 +87,15 @@ impl Rate {
     }
 
     /// Bytes that fit in `time` at this rate, rounded down (a bandwidth-delay product).
+    #[inline]
     #[must_use]
     pub fn bytes_in(self, time: Duration) -> Bytes {
-        let n = u128::from(self.0) * u128::from(time.as_nanos()) / 8_000_000_000;
-        Bytes::new(u64::try_from(n).unwrap_or(u64::MAX))
+        let n = match self.0.checked_mul(time.as_nanos()) {
+            // Below two gigabytes, and much faster.
+            Some(bits) => bits / SCALE,
+            None => saturated(u128::from(self.0) * u128::from(time.as_nanos()) / u128::from(SCALE)),
+        };
+        Bytes::new(n)
     }
 }
 
@@ -189,7 +208,7 @@ impl Rate {
         if self.0 == 0 {
             return Division::endless(amount);
         }
-        let (bits, rate) = (u128::from(amount.as_u64()) * 8_000_000_000, u128::from(self.0));
+        let (bits, rate) = (u128::from(amount.as_u64()) * u128::from(SCALE), u128::from(self.0));
         // A remainder is below the rate, which is a u64.
         let remainder = (bits % rate) as u64;
         match u64::try_from(bits / rate) {
@@ -240,6 +259,20 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn rates_and_amounts_are_exact_however_large(
+            rate in (0..u64::MAX, 0_u32..64).prop_map(|(n, shift)| n >> shift),
+            amount in (0..u64::MAX, 0_u32..64).prop_map(|(n, shift)| n >> shift),
+            nanos in (1..u64::MAX, 0_u32..63).prop_map(|(n, shift)| (n >> shift).max(1)),
+        ) {
+            let time = Duration::from_nanos(nanos);
+            let whole = |n: u128| u64::try_from(n).unwrap_or(u64::MAX);
+            let bytes = whole(u128::from(rate) * u128::from(nanos) / 8_000_000_000);
+            prop_assert_eq!(Rate::bps(rate).bytes_in(time), Bytes::new(bytes));
+            let bps = whole(u128::from(amount) * 8_000_000_000 / u128::from(nanos));
+            prop_assert_eq!(Rate::of(Bytes::new(amount), time), Rate::bps(bps));
+        }
+
         #[test]
         fn serialisation_never_drifts(sizes in prop::collection::vec(1u64..9000, 1..200), rate in 1_000u64..100_000_000_000) {
             let mut s = Serialiser::default();

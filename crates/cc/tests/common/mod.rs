@@ -39,6 +39,8 @@ pub struct Model {
     pub clock_offset: Duration,
     /// Whether ACKs carry a round-trip time sample.
     pub sampling: bool,
+    /// Whether ACKs carry timestamps.
+    pub timestamps: bool,
     /// Whether ACKs echo CE marks, for all data that they deliver.
     pub marking: bool,
     /// Whether segments released by an ACK count as sent when the algorithm handles the ACK, as in no connection.
@@ -94,6 +96,7 @@ impl Model {
             bottleneck: None,
             clock_offset: Duration::from_secs(1),
             sampling: true,
+            timestamps: true,
             marking: false,
             sends_before_ack: false,
             plain: false,
@@ -179,17 +182,22 @@ impl Model {
             rtt: self.sampling.then_some(self.rtt),
             rate: Some(rate),
             // The forward path takes half of the round-trip time.
-            one_way_delay: self.sampling.then_some(self.rtt / 2 + self.clock_offset),
-            clocks: self.sampling.then(|| self.clocks()),
+            one_way_delay: (self.sampling && self.timestamps).then_some(self.rtt / 2 + self.clock_offset),
+            clocks: (self.sampling && self.timestamps).then(|| self.clocks()),
             marked: if self.marking { acked } else { Bytes::ZERO },
             ..Ack::default()
         };
-        if self.cc.needs().acks {
+        let needs = self.cc.needs();
+        let observes_later = self.plain && needs.observes_plainly && !self.timestamps;
+        if needs.acks && !observes_later {
             self.cc.observe(&ack, &self.path);
         }
         if self.plain && self.cc.on_plain_ack(&self.path.plain(acked), &mut self.win) {
             self.taken += 1;
         } else {
+            if needs.acks && observes_later {
+                self.cc.observe(&ack, &self.path);
+            }
             self.cc.on_ack(&ack, &self.path, &mut self.win);
         }
         self.clamp();

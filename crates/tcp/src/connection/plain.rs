@@ -155,6 +155,10 @@ impl Connection {
             newly_lost: Bytes::ZERO,
         };
         let path = self.path_in(Phase::Open, self.tx.board.flight(), now);
+        if self.congestion.needs.acks {
+            debug_assert!(!self.ts.on, "there are no clocks to be read");
+            self.congestion.observe(&ack, &path);
+        }
         self.congestion.on_ack(&ack, &path);
     }
 
@@ -222,7 +226,7 @@ impl Connection {
     #[must_use]
     pub fn plain_timeout_before(&self, limit: Instant) -> Instant {
         if self.tx.rich || (self.recovery.is_timed() && !self.tx.board.is_empty()) {
-            return self.poll_timeout_before(limit);
+            return self.rich_timeout_before(limit);
         }
         let due = self.timers.rto.min(self.timers.persist).min(self.rx.ack_deadline());
         debug_assert_eq!(due.min(limit), self.poll_timeout_before(limit).min(limit), "no other timer runs");

@@ -1,8 +1,8 @@
 //! The plain path of a sender that needs more than a window: it paces, takes samples of the delivery rate, or its
 //! congestion control asks for more than growth, as BBR does, and most controls of Linux.
 //!
-//! The path is that of `plain.rs`, and its preconditions are the same. What an ACK does is the generic path's
-//! (`deliver_plain` and `grow_after` in `ack.rs`), without the packet that the generic path reads. A segment that
+//! The path is that of `plain.rs`, and its preconditions are the same. What an ACK does once the segment is delivered
+//! is the generic path's (`grow_after` in `ack.rs`), without the packet that the generic path reads. A segment that
 //! waited for the pacer leaves when the pacer's timer expires.
 //!
 //! | generic path | here |
@@ -30,14 +30,21 @@ impl Connection {
     /// asks for data by [`write_rich_data`](Self::write_rich_data).
     #[inline]
     pub fn take_rich_ack(&mut self, segment: &Compact, now: Instant) -> Option<Duration> {
-        let (ts, ack, _, octets) = self.plain_ack(segment)?;
+        let (ts, ack, sent_at, octets) = self.plain_ack(segment)?;
         self.note_plain(segment.window, ts, ack, now);
         self.tx.repeated_acks = 0;
+        self.tx.una = ack;
+        self.episode.on_advance();
+        if let Some((head, stamp)) = self.tx.board.take_sole_head() {
+            self.rate.on_delivered(&head, stamp.as_ref(), now);
+        }
+        self.timers.retries = 0;
+        let rtt = now.since(sent_at);
+        self.rtt.on_taken(rtt);
+        self.time_rto(rtt);
         let ts = self.ts.on.then_some(ts);
-        let rtt = self.deliver_plain(ack, octets, ts, now);
-        self.grow_after(octets, (rtt, ts), Echo::default(), now);
-        debug_assert!(rtt.is_some(), "the segment was sent once");
-        self.rtt.take()
+        self.grow_after(octets, (Some(rtt), ts), Echo::default(), now);
+        Some(rtt)
     }
 
     /// Writes the next full segment of new data into `out`, and returns the length of its IP packet; `None` if the
@@ -91,11 +98,24 @@ impl Connection {
         true
     }
 
+    /// [`plain_timeout_before`](Self::plain_timeout_before) where the pacer or recovery has a timer.
+    #[inline(never)]
+    pub(super) fn rich_timeout_before(&self, limit: Instant) -> Instant {
+        if self.recovery.is_timed() && !self.tx.board.is_empty() {
+            return self.poll_timeout_before(limit);
+        }
+        let due = self.timers.rto.min(self.timers.persist).min(self.rx.ack_deadline()).min(self.pacer.deadline());
+        debug_assert_eq!(due.min(limit), self.poll_timeout_before(limit).min(limit), "no other timer runs");
+        due
+    }
+
     /// Whether the sender needs more than a window.
     #[inline(never)]
     pub(super) fn needs_more(&self) -> bool {
-        let Needs { acks, rates, losses, sending, window_in_recovery, loss_after_echo: _ } = self.congestion.needs;
-        let asks = acks || rates || losses || sending || window_in_recovery;
+        let Needs { acks, observes_plainly, rates, losses, sending, window_in_recovery, loss_after_echo: _ } =
+            self.congestion.needs;
+        let observes = acks && (self.ts.on || !observes_plainly);
+        let asks = observes || rates || losses || sending || window_in_recovery;
         asks || self.rate.is_sampling() || self.pacer.is_used() || self.congestion.win.pacing_rate.is_some()
     }
 }

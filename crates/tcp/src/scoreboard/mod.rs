@@ -351,6 +351,18 @@ impl Scoreboard {
         self.end_ack();
     }
 
+    /// Removes the earliest segment from a board that is [clean](Self::is_clean); returns it and its stamp.
+    #[inline]
+    pub(crate) fn take_sole_head(&mut self) -> Option<(Segment, Option<Stamp>)> {
+        debug_assert!(self.is_clean());
+        let first = self.segments.pop_front()?;
+        self.base += 1;
+        self.outstanding -= u64::from(first.len);
+        let stamp = self.stamps.as_mut().and_then(|stamps| stamps.ring.pop_front());
+        self.end_ack();
+        Some((first, stamp))
+    }
+
     /// Removes what `upto` acknowledges cumulatively, and passes each segment, as it was, and its stamp to `visit`.
     #[inline(never)]
     pub(crate) fn ack(&mut self, upto: u64, mut visit: impl FnMut(&Segment, Option<&Stamp>)) {

@@ -128,6 +128,7 @@ impl CongestionControl for Double {
             losses: self.rates,
             loss_after_echo: self.uncovered,
             acks: self.watches,
+            observes_plainly: false,
             rates: self.rates,
             window_in_recovery: self.rules,
         }

@@ -136,8 +136,11 @@ impl Bbr3 {
 
     /// Whether the wait is over or a Reno flow would have grown to this window (BBRIsTimeToProbeBW).
     fn time_to_probe(&self, path: &Path, win: &Window) -> bool {
-        let reno = self.target_inflight(path, win).segments(path.smss).min(set::COEXIST_ROUNDS);
-        path.now > self.cycle_start + self.probe_wait || self.rounds_since_probe as f64 >= reno
+        let rounds = self.rounds_since_probe;
+        let grown = path.smss.max(Bytes::new(1)) * rounds;
+        path.now > self.cycle_start + self.probe_wait
+            || rounds >= set::COEXIST_ROUNDS
+            || self.target_inflight(path, win) <= grown
     }
 
     fn time_to_cruise(&self, path: &Path) -> bool {

@@ -36,7 +36,7 @@ pub(super) const STARTUP_ECN_ROUNDS: u32 = 2;
 /// Shortest and longest wait for the next probe, in seconds.
 pub(super) const PROBE_WAIT: (f64, f64) = (2.0, 3.0);
 /// Bound on the rounds after which a Reno flow would have grown to the same window.
-pub(super) const COEXIST_ROUNDS: f64 = 63.0;
+pub(super) const COEXIST_ROUNDS: u64 = 63;
 /// Limit of the exponent of inflight_longterm's growth.
 pub(super) const MAX_UP_ROUNDS: u32 = 30;
 /// Largest send quantum, in bytes.

@@ -52,8 +52,8 @@ use super::curve::{self, Curve, in_1024ths, millis};
 use crate::ack_ratio::AckRatio;
 use crate::growth::{self, AckCounter};
 use crate::hystart::{Feed, SlowStart};
-use crate::{Ack, Congestion, CongestionControl, Needs, Path, Window};
-use narrows_units::Bytes;
+use crate::{Ack, Congestion, CongestionControl, Needs, Path, PlainAck, Window};
+use narrows_units::{Bytes, Instant};
 
 /// Largest growth past the plateau per 100 ms, in segments (`max_increment`).
 const MAX_INCREMENT: u64 = 16;
@@ -161,6 +161,14 @@ impl CubicNs2 {
         s.cnt = s.ratio.correct(s.cnt);
     }
 
+    /// Counts an ACK in congestion avoidance.
+    #[inline]
+    fn avoid(&mut self, smss: Bytes, now: Instant, win: &mut Window) {
+        let cwnd = win.cwnd.as_u64() / smss.as_u64().max(1);
+        self.update(cwnd.max(1), millis(now));
+        self.counter.add_of(self.s.cnt, smss, win);
+    }
+
     /// Returns ssthresh after a congestion event and records W_max.
     fn reduce(&mut self, beta: u64, path: &Path, win: &Window) -> Bytes {
         let cwnd = growth::whole_segments(win.cwnd, path);
@@ -173,7 +181,7 @@ impl CubicNs2 {
 
 impl CongestionControl for CubicNs2 {
     fn needs(&self) -> Needs {
-        Needs { acks: true, ..Needs::default() }
+        Needs { acks: true, observes_plainly: true, ..Needs::default() }
     }
 
     fn observe(&mut self, ack: &Ack, path: &Path) {
@@ -188,9 +196,21 @@ impl CongestionControl for CubicNs2 {
         if win.in_slow_start(path) {
             self.start.on_ack(&Feed { acked: ack.acked, rtt: ack.rtt, min_rtt: path.min_rtt }, path, win);
         } else if growth::may_grow(path) {
-            self.update(growth::whole_segments(win.cwnd, path).max(1), millis(path.now));
-            self.counter.add(self.s.cnt, path, win);
+            self.avoid(path.smss, path.now, win);
         }
+    }
+
+    fn on_plain_ack(&mut self, ack: &PlainAck, win: &mut Window) -> bool {
+        if win.is_below_ssthresh(ack.slow_start_at_equality) {
+            return false;
+        }
+        if !ack.acked.is_zero() {
+            self.s.ratio.add(ack.acked, ack.smss);
+            if ack.cwnd_limited {
+                self.avoid(ack.smss, ack.now, win);
+            }
+        }
+        true
     }
 
     fn on_congestion(&mut self, event: &Congestion, path: &Path, win: &mut Window) {
