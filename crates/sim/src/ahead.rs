@@ -1,14 +1,18 @@
 //! Hosts that are ahead of the clock: they handle a packet when its arrival is computed, not when its time comes.
 //!
 //! Everything that reaches a host on one line comes over this line, in order. So what a packet does there is known as
-//! soon as its arrival is, if nothing else happens at the host in between: no timer of its connections expires, no
-//! application acts, and no sample is taken. The host then handles the packet with the clock set to its arrival, and
-//! the clock is set back. What the host sends starts at that time, and its next arrival at a place where packets of
-//! several lines meet is an event. On a dumbbell two of four events are left for a packet and its ACK, the two
-//! directions of the bottleneck. On a chain of one flow one is left for all packets on the wire.
+//! soon as its arrival is, if nothing else happens at the host in between: no application acts, and no sample is taken.
+//! A timer of a host with one connection that is due before expires ahead of the clock too, so that a paced sender need
+//! not wait for its pacer; with several connections it holds the host back. The host then handles the packet with the
+//! clock set to its arrival, and the clock is set back. What the host sends starts at that time, and its next arrival
+//! at a place where packets of several lines meet is an event. On a dumbbell two of four events are left for a packet
+//! and its ACK, the two directions of the bottleneck. On a chain of one flow one is left for all packets on the wire.
 //!
 //! A packet that comes too late for this waits on the wire, and so does every packet behind it. When it arrives, the
 //! host handles the rest of the wire as far as possible ([`World::run_ahead`]).
+//!
+//! The slot of a timer that expired ahead stays armed for the past. Its event finds nothing to do, and arms the slot
+//! for the alarm of that time: once in the time that the host is ahead, not once per packet.
 //!
 //! The generic loop is the specification: it handles each arrival at its time (`World::arrival`). Tests hold the
 //! samples and totals of both equal.
@@ -211,8 +215,30 @@ impl World<'_> {
         }
     }
 
+    /// Lets the timer of the one end at a host expire ahead of the clock as often as it does before `at`, when a packet
+    /// arrives there that may not be handled yet. Returns whether it may be then; the clock is set forward.
+    #[inline]
+    fn expire_before<P: Probe>(&mut self, edge: usize, (parcel, at): (Parcel, Instant), probe: &mut P) -> bool {
+        let Some(host) = self.ahead.hosts.get(edge) else { return false };
+        let (flow, end) = (parcel.flow(), if parcel.along() { End::Server } else { End::Client });
+        let acts = end == End::Client && self.agenda.armed(self.slots.app(flow)) <= at;
+        if host.ends != Ends::One || at >= self.ahead.sample || at >= host.until || acts {
+            return false;
+        }
+        loop {
+            let alarm = self.flows[flow].alarms[end.index()];
+            if alarm >= at {
+                return alarm > at;
+            }
+            self.now = alarm;
+            self.events += 1;
+            self.ahead.handled += 1;
+            self.expire(flow, end, probe);
+        }
+    }
+
     /// Lets the host at the far end of `edge` handle a packet that arrives at `at`, and that no other is in front of;
-    /// returns `false`, with nothing changed, if it has to wait for its time.
+    /// returns `false`, with the packet not handled, if it has to wait for its time.
     #[inline]
     pub(crate) fn go_ahead(&mut self, edge: usize, parcel: Parcel, at: Instant) -> bool {
         self.go_ahead_with(edge, parcel, at, |world| world.handle_ahead(parcel, &mut NoProbe))
@@ -227,8 +253,11 @@ impl World<'_> {
         at: Instant,
         handle: impl FnOnce(&mut Self),
     ) -> bool {
+        if self.ahead.busy {
+            return false;
+        }
         let app = |world: &Self| world.agenda.armed(world.slots.app(parcel.flow()));
-        if self.ahead.busy || !self.may_go_ahead(edge, parcel, at, app) {
+        if !self.may_go_ahead(edge, parcel, at, app) && !self.expire_ahead(edge, (parcel, at)) {
             return false;
         }
         self.ahead.busy = true;
@@ -237,6 +266,17 @@ impl World<'_> {
         self.now = now;
         self.ahead.busy = false;
         true
+    }
+
+    /// [`expire_before`](Self::expire_before) at a host that is ahead alone; the clock stays.
+    #[inline(never)]
+    fn expire_ahead(&mut self, edge: usize, (parcel, at): (Parcel, Instant)) -> bool {
+        self.ahead.busy = true;
+        let now = self.now;
+        let free = self.expire_before(edge, (parcel, at), &mut NoProbe);
+        self.now = now;
+        self.ahead.busy = false;
+        free
     }
 
     #[inline(always)]
@@ -264,6 +304,24 @@ impl World<'_> {
         let mut left = line.on_wire();
         // Segments do not move the application's time, and a client that goes ahead is alone at its host.
         let app = self.agenda.armed(self.slots.app(parcel.flow()));
+        loop {
+            left = self.handle_wire(edge, (left, app), probe);
+            if left == 0 || !self.expire_before_first(edge, probe) {
+                break;
+            }
+        }
+        self.now = now;
+        if let Some(Link::Line(line)) = self.links.get_mut(edge) {
+            line.rest();
+        }
+        let next = self.line(edge).and_then(Line::first_on_wire).map_or(Instant::NEVER, |(_, at)| at);
+        self.agenda.arm(Slots::link(edge), next);
+    }
+
+    /// Lets the host at the far end of `edge`, where the application acts at `app`, handle at most `left` packets on
+    /// the wire, up to one that a timer holds back; returns how many are left.
+    #[inline(never)]
+    fn handle_wire<P: Probe>(&mut self, edge: usize, (mut left, app): (usize, Instant), probe: &mut P) -> usize {
         while left > 0
             && let Some((parcel, at)) = self.line(edge).and_then(Line::first_on_wire)
             && self.may_go_ahead(edge, parcel, at, |_| app)
@@ -277,12 +335,14 @@ impl World<'_> {
             self.now = at;
             self.handle_ahead(parcel, probe);
         }
-        self.now = now;
-        if let Some(Link::Line(line)) = self.links.get_mut(edge) {
-            line.rest();
-        }
-        let next = self.line(edge).and_then(Line::first_on_wire).map_or(Instant::NEVER, |(_, at)| at);
-        self.agenda.arm(Slots::link(edge), next);
+        left
+    }
+
+    /// [`expire_before`](Self::expire_before) the arrival of the first packet on the wire.
+    #[inline(never)]
+    fn expire_before_first<P: Probe>(&mut self, edge: usize, probe: &mut P) -> bool {
+        let first = self.line(edge).and_then(Line::first_on_wire);
+        first.is_some_and(|first| self.expire_before(edge, first, probe))
     }
 
     /// Whether the next event of a packet on a wire, its arrival, is at its host, or lets its host go ahead.
@@ -303,12 +363,17 @@ impl World<'_> {
         }
     }
 
-    /// Arms the timer slot of an end for `due`.
+    /// Sets the alarm of an end's timer to `due`. Its slot is armed for then or earlier.
+    #[inline(never)]
     pub(crate) fn arm_timer(&mut self, flow: usize, end: End, due: Instant) {
-        self.flows[flow].alarms[end.index()] = due;
-        let alarm = self.ahead.alarms.timer(flow, end, due);
-        self.ahead.set_alarm(self.ends[flow][end.index()], alarm);
-        self.agenda.arm(self.slots.timer(flow, end), due);
+        let before = core::mem::replace(&mut self.flows[flow].alarms[end.index()], due);
+        if self.ahead.alarms.are_watched() {
+            let alarm = self.ahead.alarms.timer(flow, end, due);
+            self.ahead.set_alarm(self.ends[flow][end.index()], alarm);
+        }
+        if due < before {
+            self.agenda.arm_no_later(self.slots.timer(flow, end), due);
+        }
     }
 
     /// Arms the slot of a flow's application for `at`.

@@ -176,9 +176,19 @@ impl World<'_> {
         }
     }
 
-    /// Handles the event of a connection's timer slot. The timer may have moved to a later time since the slot was
-    /// armed.
+    /// Handles the event of a connection's timer slot. Nothing happens, and it does not count, if the alarm for which
+    /// the slot was armed has expired ahead of the clock.
     pub(crate) fn timer<P: Probe>(&mut self, flow: usize, end: End, probe: &mut P) {
+        if self.flows[flow].alarms[end.index()] > self.now {
+            self.events -= 1;
+        } else {
+            self.expire(flow, end, probe);
+        }
+        self.agenda.arm(self.slots.timer(flow, end), self.flows[flow].alarms[end.index()]);
+    }
+
+    /// Handles the expiry of an end's alarm. The timer may have moved to a later time since the alarm was set.
+    pub(crate) fn expire<P: Probe>(&mut self, flow: usize, end: End, probe: &mut P) {
         let now = self.now;
         let Some(connection) = self.connections.get_mut(flow, end) else { return };
         let due = connection.poll_timeout();

@@ -70,6 +70,12 @@ impl Alarms {
         Self { hosts: sources.iter().map(|&sources| Earliest::of(sources as usize)).collect(), places }
     }
 
+    /// Whether any host is watched.
+    #[inline]
+    pub(super) fn are_watched(&self) -> bool {
+        !self.hosts.is_empty()
+    }
+
     /// Notes when the timer of an end expires; returns the earliest alarm of its host, if it is watched.
     pub(super) fn timer(&mut self, flow: usize, end: End, due: Instant) -> Option<Instant> {
         self.set(flow, end, 0, due)

@@ -64,6 +64,17 @@ fn hosts_of_several_flows_go_ahead() {
 }
 
 #[test]
+fn a_paced_sender_goes_ahead_to_the_times_of_its_pacer() {
+    for cc in ["bbr", "bbr3"] {
+        let paced = format!("tcp = {{ cc = \"{cc}\", delayed_ack = false }}");
+        let two = [flow("a", 1, &paced), flow("b", 2, &paced)].concat();
+        for sampling in ["off", "100 ms"] {
+            assert!(share_of_events(&text(&two, sampling)) < 50, "{cc}, samples: {sampling}");
+        }
+    }
+}
+
+#[test]
 fn hosts_with_readers_datagrams_or_answers_do_not_go_ahead() {
     for more in [
         "tcp = { read_rate = \"1 Mb/s\" }",
@@ -90,6 +101,7 @@ proptest! {
             "", AT_ONCE, "size = \"40 kB\"", "size = \"40 kB\"\ntcp = { delayed_ack = false }\nstart = \"100 ms\"",
             "stop = \"300 ms\"", "stop = \"500 ms\"\ntcp = { delayed_ack = false }",
             "tcp = { delayed_ack = false, sack = false }", "tcp = { stack = \"linux\" }", "tcp = { cc = \"bbr\" }",
+            "tcp = { cc = \"bbr3\", delayed_ack = false }", "tcp = { stack = \"ns2\", cc = \"cubic\", timestamps = false }",
             "kind = \"udp\"\nrate = \"1 Mb/s\"", "kind = \"on_off\"\nrate = \"2 Mb/s\"\non = \"20 ms\"\noff = \"30 ms\"", "start = \"200 ms\"\ntcp = { delayed_ack = false }",
         ])), 1..5),
         sampling in select(vec!["off", "1 ms", "70 ms"]),
