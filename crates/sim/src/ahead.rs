@@ -19,11 +19,11 @@
 
 use crate::edge::Link;
 use crate::flow::End;
-use crate::line::Line;
+use crate::line::{FarEnd, Line};
 use crate::lines::takes_time;
 use crate::parcels::Parcel;
 use crate::slots::Slots;
-use crate::world::{MANY_FLOWS, World};
+use crate::world::World;
 use narrows_samples::{NoProbe, Probe};
 use narrows_scenario::{DelayedAck, Sampling, Scenario};
 use narrows_units::Instant;
@@ -160,9 +160,10 @@ impl World<'_> {
             if let Link::Line(line) = link
                 && hosts[node].ends != Ends::Various
             {
-                line.set_leads_to_host();
                 self.ahead.hosts[edge] = hosts[node];
-                if hosts[node].ends == Ends::Several {
+                let several = hosts[node].ends == Ends::Several;
+                line.set_far_end(if several { FarEnd::SeveralEnds } else { FarEnd::OneEnd });
+                if several {
                     self.ahead.edges[node] = edge as u32;
                 }
             }
@@ -193,24 +194,20 @@ impl World<'_> {
         }
     }
 
-    /// Whether the host at the far end of `edge` may handle a packet now that arrives at `at`; the application of its
-    /// one client acts at `app`.
+    /// Whether the host at the far end of `edge` may handle a packet now that arrives at `at`.
     #[inline]
-    fn may_go_ahead(&self, edge: usize, parcel: Parcel, at: Instant, app: impl Fn(&Self) -> Instant) -> bool {
-        let Some(host) = self.ahead.hosts.get(edge) else { return false };
-        if at >= self.ahead.sample || at >= host.until {
+    fn may_go_ahead(&self, (edge, far_end): (usize, FarEnd), parcel: Parcel, at: Instant) -> bool {
+        if at >= self.ahead.sample {
             return false;
         }
-        match host.ends {
-            Ends::Various => false,
-            Ends::Several => host.alarm > at,
-            Ends::One => {
-                let alarms = &self.flows[parcel.flow()].alarms;
-                if parcel.along() {
-                    alarms[End::Server.index()] > at
-                } else {
-                    alarms[End::Client.index()] > at && app(self) > at
-                }
+        match far_end {
+            FarEnd::InTime => false,
+            FarEnd::SeveralEnds => self.ahead.hosts.get(edge).is_some_and(|host| host.alarm > at && host.until > at),
+            // The application acts when its flow stops, at the latest, which concerns both ends.
+            FarEnd::OneEnd => {
+                let flow = &self.flows[parcel.flow()];
+                let end = if parcel.along() { End::Server } else { End::Client };
+                flow.alarms[end.index()] > at && flow.app_at > at
             }
         }
     }
@@ -218,11 +215,9 @@ impl World<'_> {
     /// Lets the timer of the one end at a host expire ahead of the clock as often as it does before `at`, when a packet
     /// arrives there that may not be handled yet. Returns whether it may be then; the clock is set forward.
     #[inline]
-    fn expire_before<P: Probe>(&mut self, edge: usize, (parcel, at): (Parcel, Instant), probe: &mut P) -> bool {
-        let Some(host) = self.ahead.hosts.get(edge) else { return false };
+    fn expire_before<P: Probe>(&mut self, far_end: FarEnd, (parcel, at): (Parcel, Instant), probe: &mut P) -> bool {
         let (flow, end) = (parcel.flow(), if parcel.along() { End::Server } else { End::Client });
-        let acts = end == End::Client && self.agenda.armed(self.slots.app(flow)) <= at;
-        if host.ends != Ends::One || at >= self.ahead.sample || at >= host.until || acts {
+        if far_end != FarEnd::OneEnd || at >= self.ahead.sample || at >= self.flows[flow].app_at {
             return false;
         }
         loop {
@@ -237,18 +232,18 @@ impl World<'_> {
         }
     }
 
-    /// Lets the host at the far end of `edge` handle a packet that arrives at `at`, and that no other is in front of;
+    /// Lets a host, at the far end of an edge, handle a packet that arrives at `at`, and that no other is in front of;
     /// returns `false`, with the packet not handled, if it has to wait for its time.
     #[inline]
-    pub(crate) fn go_ahead(&mut self, edge: usize, parcel: Parcel, at: Instant) -> bool {
-        self.go_ahead_with(edge, parcel, at, |world| world.handle_ahead(parcel, &mut NoProbe))
+    pub(crate) fn go_ahead(&mut self, host: (usize, FarEnd), parcel: Parcel, at: Instant) -> bool {
+        self.go_ahead_with(host, parcel, at, |world| world.handle_ahead(parcel, &mut NoProbe))
     }
 
     /// The same, where `handle` handles the packet; of `parcel` only flow and direction count.
     #[inline(always)]
     pub(crate) fn go_ahead_with(
         &mut self,
-        edge: usize,
+        host: (usize, FarEnd),
         parcel: Parcel,
         at: Instant,
         handle: impl FnOnce(&mut Self),
@@ -256,8 +251,7 @@ impl World<'_> {
         if self.ahead.busy {
             return false;
         }
-        let app = |world: &Self| world.agenda.armed(world.slots.app(parcel.flow()));
-        if !self.may_go_ahead(edge, parcel, at, app) && !self.expire_ahead(edge, (parcel, at)) {
+        if !self.may_go_ahead(host, parcel, at) && !self.expire_ahead(host.1, (parcel, at)) {
             return false;
         }
         self.ahead.busy = true;
@@ -270,13 +264,19 @@ impl World<'_> {
 
     /// [`expire_before`](Self::expire_before) at a host that is ahead alone; the clock stays.
     #[inline(never)]
-    fn expire_ahead(&mut self, edge: usize, (parcel, at): (Parcel, Instant)) -> bool {
+    fn expire_ahead(&mut self, far_end: FarEnd, (parcel, at): (Parcel, Instant)) -> bool {
         self.ahead.busy = true;
         let now = self.now;
-        let free = self.expire_before(edge, (parcel, at), &mut NoProbe);
+        let free = self.expire_before(far_end, (parcel, at), &mut NoProbe);
         self.now = now;
         self.ahead.busy = false;
         free
+    }
+
+    /// Whether a host is ahead now.
+    #[inline]
+    pub(crate) fn is_ahead(&self) -> bool {
+        self.ahead.busy
     }
 
     #[inline(always)]
@@ -299,14 +299,15 @@ impl World<'_> {
     pub(crate) fn run_ahead<P: Probe>(&mut self, edge: usize, probe: &mut P) {
         let now = self.now;
         let Some(line) = self.line(edge) else { return };
-        let Some((parcel, _)) = line.first_on_wire() else { return };
+        if !line.is_occupied() {
+            return;
+        }
+        let host = (edge, line.far_end());
         // What comes on the wire meanwhile waits for the next event, so that the loop looks at the progress handle.
         let mut left = line.on_wire();
-        // Segments do not move the application's time, and a client that goes ahead is alone at its host.
-        let app = self.agenda.armed(self.slots.app(parcel.flow()));
         loop {
-            left = self.handle_wire(edge, (left, app), probe);
-            if left == 0 || !self.expire_before_first(edge, probe) {
+            left = self.handle_wire(host, left, probe);
+            if left == 0 || !self.expire_before_first(host, probe) {
                 break;
             }
         }
@@ -314,22 +315,23 @@ impl World<'_> {
         if let Some(Link::Line(line)) = self.links.get_mut(edge) {
             line.rest();
         }
-        let next = self.line(edge).and_then(Line::first_on_wire).map_or(Instant::NEVER, |(_, at)| at);
-        self.agenda.arm(Slots::link(edge), next);
+        let (parcel, next) = self.line(edge).and_then(Line::first_on_wire).unwrap_or((Parcel::NONE, Instant::NEVER));
+        self.agenda.arm_with(Slots::link(edge), next, parcel.hint());
     }
 
-    /// Lets the host at the far end of `edge`, where the application acts at `app`, handle at most `left` packets on
-    /// the wire, up to one that a timer holds back; returns how many are left.
+    /// Lets a host, at the far end of an edge, handle at most `left` packets on the wire, up to one that a timer holds
+    /// back; returns how many are left.
     #[inline(never)]
-    fn handle_wire<P: Probe>(&mut self, edge: usize, (mut left, app): (usize, Instant), probe: &mut P) -> usize {
+    fn handle_wire<P: Probe>(&mut self, host: (usize, FarEnd), mut left: usize, probe: &mut P) -> usize {
+        let (edge, _) = host;
         while left > 0
             && let Some((parcel, at)) = self.line(edge).and_then(Line::first_on_wire)
-            && self.may_go_ahead(edge, parcel, at, |_| app)
+            && self.may_go_ahead(host, parcel, at)
             && let Link::Line(line) = &mut self.links[edge]
         {
             line.take_off_wire();
             left -= 1;
-            if self.flows.len() >= MANY_FLOWS {
+            if self.has_many_flows() {
                 self.prefetch(edge);
             }
             self.now = at;
@@ -340,20 +342,9 @@ impl World<'_> {
 
     /// [`expire_before`](Self::expire_before) the arrival of the first packet on the wire.
     #[inline(never)]
-    fn expire_before_first<P: Probe>(&mut self, edge: usize, probe: &mut P) -> bool {
+    fn expire_before_first<P: Probe>(&mut self, (edge, far_end): (usize, FarEnd), probe: &mut P) -> bool {
         let first = self.line(edge).and_then(Line::first_on_wire);
-        first.is_some_and(|first| self.expire_before(edge, first, probe))
-    }
-
-    /// Whether the next event of a packet on a wire, its arrival, is at its host, or lets its host go ahead.
-    pub(crate) fn ends_soon(&self, parcel: Parcel) -> bool {
-        for hop in self.routes.hops_from(parcel.way()) {
-            let Some(edge) = hop.edge() else { return true };
-            if !hop.goes_on() && !self.line(edge).is_some_and(Line::leads_to_host) {
-                return false;
-            }
-        }
-        false
+        first.is_some_and(|first| self.expire_before(far_end, first, probe))
     }
 
     fn line(&self, edge: usize) -> Option<&Line> {
@@ -390,6 +381,7 @@ impl World<'_> {
     }
 
     fn watch_app(&mut self, flow: usize, at: Instant) {
+        self.flows[flow].app_at = at;
         let alarm = self.ahead.alarms.app(flow, at);
         self.ahead.set_alarm(self.ends[flow][End::Client.index()], alarm);
     }

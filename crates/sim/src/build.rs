@@ -13,6 +13,7 @@ use crate::radio::{Radio, radio};
 use crate::routes::Routes;
 use crate::run::{Options, RunError};
 use crate::slots::Slots;
+use crate::visits::{MANY_FLOWS, Visits};
 use crate::world::World;
 use narrows_fabric::{Edge, Exit, MAX_FLOWS, Node, Nodes, Seeds, Topology, Touched, agents, flow_sources, flow_start};
 use narrows_scenario as scenario;
@@ -125,9 +126,13 @@ pub(crate) fn build_with<'a>(
         packets: 0,
         share: None,
         ahead: Ahead::none(),
+        many_flows: options.many_flows || flows >= MANY_FLOWS,
+        lasts: Vec::new(),
+        visits: Visits::none(),
     };
     world.prepare();
     world.allow_ahead(options.algorithms.is_some());
+    world.note_last_edges();
     Ok(world)
 }
 

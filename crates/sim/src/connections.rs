@@ -68,6 +68,14 @@ impl Connections {
             connection.prefetch(data);
         }
     }
+
+    /// Prefetches what an end points to, when it is in the caches itself.
+    #[inline]
+    pub(crate) fn prefetch_behind(&self, flow: usize, end: End, data: bool) {
+        if let Some(connection) = self.get(flow, end) {
+            connection.prefetch_behind(data);
+        }
+    }
 }
 
 /// Payload bytes that a flow's receiving application has received in order.

@@ -49,14 +49,18 @@ impl Slot {
 /// Most slots that an agenda can have.
 pub(crate) const MAX_SLOTS: usize = 1 << 24;
 
-/// An event: its time and its slot.
+/// An event: its time, its slot, and what is known of it before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Entry {
     /// In nanoseconds, or [`IDLE`].
     time: u64,
-    /// The slot; [`NO_SLOT`] in a leaf that no slot has.
-    slot: u32,
+    /// The slot in the lower half, [`NO_SLOT`] in a leaf that no slot has; the [`Hint`] in the upper. They are one
+    /// word, so that a select moves both.
+    what: u64,
 }
+
+/// Says of an event, before it comes, where to prefetch what it needs; means nothing to the agenda.
+pub(crate) type Hint = u32;
 
 /// The time of a slot that is not armed: later than every other.
 const IDLE: u64 = u64::MAX - 1;
@@ -69,7 +73,22 @@ const NO_LEAF: u32 = u32::MAX;
 
 impl Entry {
     /// The entry of a leaf that no slot has.
-    const NONE: Self = Self { time: IDLE, slot: NO_SLOT };
+    const NONE: Self = Self { time: IDLE, what: NO_SLOT as u64 };
+
+    #[inline]
+    fn new(time: u64, slot: u32, hint: Hint) -> Self {
+        Self { time, what: u64::from(hint) << 32 | u64::from(slot) }
+    }
+
+    #[inline]
+    fn slot(self) -> u32 {
+        self.what as u32
+    }
+
+    #[inline]
+    fn hint(self) -> Hint {
+        (self.what >> 32) as Hint
+    }
 
     fn instant(self) -> Instant {
         if self.time == IDLE { Instant::NEVER } else { Instant::from_nanos(self.time) }
@@ -87,7 +106,8 @@ impl Ties {
     #[cold]
     #[inline(never)]
     fn first(self, one: Entry, other: Entry) -> Entry {
-        let place = |entry: Entry| (if entry.slot < self.fixed { 0 } else { draw(entry.time, entry.slot) }, entry.slot);
+        let drawn = |entry: Entry| if entry.slot() < self.fixed { 0 } else { draw(entry.time, entry.slot()) };
+        let place = |entry: Entry| (drawn(entry), entry.slot());
         if one.time == IDLE || place(one) < place(other) { one } else { other }
     }
 
@@ -100,7 +120,7 @@ impl Ties {
         let wins = other.time < one.time;
         Entry {
             time: select_unpredictable(wins, other.time, one.time),
-            slot: select_unpredictable(wins, other.slot, one.slot),
+            what: select_unpredictable(wins, other.what, one.what),
         }
     }
 }
@@ -148,10 +168,10 @@ impl Tree {
     }
 
     #[inline(never)]
-    fn arm(&mut self, slot: Slot, time: u64) {
+    fn arm(&mut self, slot: Slot, time: u64, hint: Hint) {
         let place = &mut self.leaf[(slot.0 - self.first) as usize];
         let mut leaf = *place;
-        let mut winner = Entry { time, slot: slot.0 };
+        let mut winner = Entry::new(time, slot.0, hint);
         if time == IDLE {
             if leaf == NO_LEAF {
                 return;
@@ -164,15 +184,15 @@ impl Tree {
         }
         // Every node on the path of the earliest slot names that slot, so all of them change. Any other path ends at
         // the first node that does not change.
-        if self.winner.slot == slot.0 { self.replay(leaf, winner) } else { self.replay_changes(leaf, winner) }
+        if self.winner.slot() == slot.0 { self.replay(leaf, winner) } else { self.replay_changes(leaf, winner) }
     }
 
     /// Arms the slot of the next event for `time`, instead of now.
     #[inline(always)]
-    fn arm_winner(&mut self, time: u64) {
-        let slot = self.winner.slot;
+    fn arm_winner(&mut self, time: u64, hint: Hint) {
+        let slot = self.winner.slot();
         let leaf = self.leaf[(slot - self.first) as usize];
-        self.replay(leaf, Entry { time, slot });
+        self.replay(leaf, Entry::new(time, slot, hint));
     }
 
     /// Gives `leaf`, whose path is that of the winner, another entry, and finds the new winner.
@@ -266,22 +286,28 @@ impl Agenda {
     /// Arms `slot` for `time`, instead of the time that it was armed for; `Instant::NEVER` makes it idle.
     #[inline]
     pub(crate) fn arm(&mut self, slot: Slot, time: Instant) {
+        self.arm_with(slot, time, 0);
+    }
+
+    /// The same, with a hint for [`coming`](Self::coming).
+    #[inline]
+    pub(crate) fn arm_with(&mut self, slot: Slot, time: Instant, hint: Hint) {
         let nanos = time.as_nanos().min(IDLE);
         if slot.0 >= self.far.first {
-            self.far.arm(slot, nanos);
+            self.far.arm(slot, nanos, hint);
         } else {
-            self.near.arm(slot, nanos);
+            self.near.arm(slot, nanos, hint);
         }
     }
 
     /// Arms the next event, which must be an arrival, for `time`, later than now; `Instant::NEVER` makes its slot idle.
     #[inline(always)]
-    pub(crate) fn arm_next(&mut self, slot: Slot, time: Instant) {
+    pub(crate) fn arm_next(&mut self, slot: Slot, time: Instant, hint: Hint) {
         debug_assert!(slot.0 < self.far.first && self.next().is_some_and(|(_, next)| next == slot));
         if time.as_nanos() >= IDLE {
-            return self.near.arm(slot, IDLE);
+            return self.near.arm(slot, IDLE, hint);
         }
-        self.near.arm_winner(time.as_nanos());
+        self.near.arm_winner(time.as_nanos(), hint);
     }
 
     /// Arms `slot` for `time` unless it is already armed for then or earlier. This re-arms timers lazily: they are
@@ -302,11 +328,23 @@ impl Agenda {
     /// The next event; `None` when every slot is idle.
     #[inline]
     pub(crate) fn next(&self) -> Option<(Instant, Slot)> {
-        let (near, far) = (self.near.winner, self.far.winner);
-        let first = if far.time < near.time { far } else { near };
+        let first = self.first();
         if first.time == IDLE {
             return None;
         }
-        Some((Instant::from_nanos(first.time), Slot(first.slot)))
+        Some((Instant::from_nanos(first.time), Slot(first.slot())))
+    }
+
+    /// The next event and its hint; `None` when every slot is idle.
+    #[inline]
+    pub(crate) fn coming(&self) -> Option<(Slot, Hint)> {
+        let first = self.first();
+        (first.time < IDLE).then_some((Slot(first.slot()), first.hint()))
+    }
+
+    #[inline]
+    fn first(&self) -> Entry {
+        let (near, far) = (self.near.winner, self.far.winner);
+        if far.time < near.time { far } else { near }
     }
 }

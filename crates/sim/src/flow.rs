@@ -2,6 +2,7 @@
 
 use narrows_fabric::{DatagramMeter, FlowMeter, SlowReader, Source};
 use narrows_scenario::{Flow, Traffic};
+use narrows_tcp::prefetch_lines;
 use narrows_units::{Bytes, Instant};
 use narrows_wire::RTP_LEN;
 
@@ -50,6 +51,8 @@ pub(crate) struct FlowState {
     pub(crate) rides_home: bool,
     /// Whether a packet that goes against the flow was lost, and no ACK of plain data has left since.
     pub(crate) ack_lost: bool,
+    /// When its application acts next; it does when the flow stops, at the latest.
+    pub(crate) app_at: Instant,
     /// Counters.
     pub(crate) meter: FlowMeter,
     /// The sending application.
@@ -80,9 +83,16 @@ impl FlowState {
             stopped: false,
             rides_home: false,
             ack_lost: false,
+            app_at: Instant::NEVER,
             datagrams: spec.udp().filter(|udp| udp.payload.as_u64() >= RTP_LEN as u64).map(|_| Box::default()),
             reader: spec.tcp().and_then(|tcp| tcp.read_rate).map(|rate| Box::new(SlowReader::at(rate))),
         }
+    }
+
+    /// Prefetches what a packet at a host needs: the first two cache lines.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        prefetch_lines(self, 0..2);
     }
 
     /// Whether the flow is TCP.

@@ -35,6 +35,7 @@ mod states;
 #[cfg(test)]
 mod tcp_config;
 mod trains;
+mod visits;
 mod world;
 
 pub use capture::Packets;

@@ -87,18 +87,35 @@ impl Run {
     }
 }
 
-/// See the module. Fields that every packet needs come first, so that they occupy few cache lines; then those that only
-/// waiting packets need.
+/// What is at the far end of a line. It has 16 bits, so that [`Link`](crate::edge::Link) says with the values that are
+/// not used here whether it is a line: a field with more such values would be on a cache line that packets do not need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub(crate) enum FarEnd {
+    /// Anything that handles packets when their time comes.
+    InTime,
+    /// A host with one end of a flow, which may go ahead of the clock ([`ahead`](crate::ahead)).
+    OneEnd,
+    /// A host with several that may.
+    SeveralEnds,
+}
+
+/// See the module. Fields are in groups of whole cache lines, because there may be tens of thousands of lines: what a
+/// packet needs that finds the line free and the host ahead, what a packet on the wire needs, what a train needs, and
+/// what only waiting packets need.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Line {
     free_at: Instant,
-    /// The packets that go over this line and those folded into it in one step.
-    train: Train,
+    /// When the line will next be sampled.
+    look_at: Instant,
+    /// What a packet of the present run takes.
+    run: Run,
     fold: Fold,
+    far_end: FarEnd,
     lossy: bool,
-    /// Whether the host at the far end may go ahead ([`ahead`](crate::ahead)).
-    leads_to_host: bool,
+    /// Whether a packet is on the wire: the head.
+    occupied: bool,
     /// The packet that arrives next; it arrives never if there is none. It is stored here and not in the ring, because
     /// an entry of the ring may not be in the caches.
     head: OnWire,
@@ -107,10 +124,8 @@ pub(crate) struct Line {
     /// is fitted again.
     most_on_wire: usize,
     fit_in: u32,
-    /// When the line will next be sampled.
-    look_at: Instant,
-    /// What a packet of the present run takes.
-    run: Run,
+    /// The packets that go over this line and those folded into it in one step.
+    train: Train,
     /// The largest packet that an empty queue takes.
     largest: Bytes,
     delay: Duration,
@@ -122,19 +137,25 @@ pub(crate) struct Line {
     serialiser: Serialiser,
     waiting: Ring<Waiting>,
     waiting_bytes: u64,
-    /// Packets that had to wait, the part of them that has left, and packets that were refused.
+    /// Packets that had to wait, and the part of them that has left.
     waited: u64,
     left: u64,
-    refused: u64,
-    most_packets: u64,
     most_bytes: u64,
-    limit: Limit,
-    /// How often the line is sampled.
-    look_every: Duration,
+    /// The limit in packets, or in bytes; the other is never reached.
+    limit_packets: u64,
+    limit_bytes: u64,
     /// End of the run: transmissions that start later are not counted.
     end: Instant,
     cold: Box<Cold>,
 }
+
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    use core::mem::offset_of;
+    assert!(size_of::<Line>() == 6 * 64, "a line takes six cache lines");
+    assert!(offset_of!(Line, occupied) < 64 && offset_of!(Line, head) == 64 && offset_of!(Line, fit_in) < 128);
+    assert!(offset_of!(Line, train) == 128 && offset_of!(Line, busy) == 192);
+};
 
 impl Line {
     /// A line that starts idle, in a run that ends at `end`.
@@ -143,7 +164,6 @@ impl Line {
             free_at: Instant::ZERO,
             delay,
             serialiser: Serialiser::default(),
-            limit,
             waiting: Ring::default(),
             waiting_bytes: 0,
             head: OnWire::NONE,
@@ -160,37 +180,43 @@ impl Line {
             passed: 0,
             waited: 0,
             left: 0,
-            refused: 0,
             forwarded_bytes: 0,
             busy: Duration::ZERO,
-            most_packets: 0,
             most_bytes: 0,
             look_at: Instant::NEVER,
             run: Run::default(),
-            look_every: Duration::ZERO,
             end,
             lossy,
-            leads_to_host: false,
+            far_end: FarEnd::InTime,
+            occupied: false,
             rate,
-            cold: Box::new(Cold::new(loss, lossy)),
+            limit_packets: if let Limit::Packets(n) = limit { n.as_u64() } else { u64::MAX },
+            limit_bytes: if let Limit::Bytes(n) = limit { n.as_u64() } else { u64::MAX },
+            cold: Box::new(Cold::new(loss, lossy, limit)),
         }
     }
 
-    /// Notes that the host at the far end may go ahead.
-    pub(crate) fn set_leads_to_host(&mut self) {
-        self.leads_to_host = true;
+    /// Notes what is at the far end.
+    pub(crate) fn set_far_end(&mut self, far_end: FarEnd) {
+        self.far_end = far_end;
+    }
+
+    /// What is at the far end.
+    #[inline]
+    pub(crate) fn far_end(&self) -> FarEnd {
+        self.far_end
     }
 
     /// Whether the host at the far end may go ahead.
     #[inline]
     pub(crate) fn leads_to_host(&self) -> bool {
-        self.leads_to_host
+        self.far_end != FarEnd::InTime
     }
 
     /// Samples the line at `at` and then at every interval `every`.
     pub(crate) fn look_from(&mut self, at: Instant, every: Duration) {
         self.look_at = at;
-        self.look_every = every;
+        self.cold.look_every = every;
     }
 
     /// Accepts a packet of `size` at `at`, which is not earlier than for the packets before it; returns when it arrives
@@ -279,7 +305,7 @@ impl Line {
         self.waiting.push(Waiting { start, size: octets as u32, corrupted });
         self.waiting_bytes += octets;
         self.waited += 1;
-        self.most_packets = self.most_packets.max(self.waiting.len() as u64);
+        self.cold.most_packets = self.cold.most_packets.max(self.waiting.len() as u64);
         self.most_bytes = self.most_bytes.max(self.waiting_bytes);
         if start <= self.end {
             self.cold.meter.delay.record(start.since(at).as_nanos());
@@ -295,16 +321,13 @@ impl Line {
 
     #[inline]
     fn has_room_for(&self, octets: u64) -> bool {
-        match self.limit {
-            Limit::Packets(limit) => (self.waiting.len() as u64) < limit.as_u64(),
-            Limit::Bytes(limit) => self.waiting_bytes + octets <= limit.as_u64(),
-        }
+        (self.waiting.len() as u64) < self.limit_packets && self.waiting_bytes + octets <= self.limit_bytes
     }
 
     #[cold]
     fn refuse_for_room(&mut self) -> Loss {
         self.cold.meter.count_drop(DropReason::Overflow);
-        self.refused += 1;
+        self.cold.refused += 1;
         Loss::Dropped
     }
 

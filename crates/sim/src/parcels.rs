@@ -6,6 +6,7 @@
 
 mod bare;
 
+use crate::event::Hint;
 use crate::routes::Way;
 use core::net::{IpAddr, Ipv4Addr};
 use narrows_fabric::ports;
@@ -64,6 +65,19 @@ impl Parcel {
     #[inline]
     pub(crate) fn flow(self) -> usize {
         (self.whose & (ALONG - 1)) as usize
+    }
+
+    /// Its flow and direction, which say where it goes before it arrives.
+    #[inline]
+    pub(crate) fn hint(self) -> Hint {
+        self.whose as Hint
+    }
+
+    /// The flow that a hint names, and whether the packet travels along it.
+    #[inline]
+    pub(crate) fn hinted(hint: Hint) -> (usize, bool) {
+        let hint = u64::from(hint);
+        ((hint & (ALONG - 1)) as usize, hint & ALONG != 0)
     }
 
     /// Whether it travels from the flow's `from` to its `to`.

@@ -69,10 +69,13 @@ impl World<'_> {
     /// Handles all events before `until`, and none after the end of the run; `None` if the run was asked to stop.
     fn run_before(&mut self, until: Instant, options: &Options<'_>) -> Option<()> {
         self.look_at = self.look_at.min(self.events + 1);
-        while let Some((time, slot)) = self.agenda.next()
-            && time < until
-            && time <= self.end
-        {
+        loop {
+            let next = self.agenda.next().filter(|&(time, _)| time < until && time <= self.end);
+            if self.visits.come_before(next.map_or(Instant::NEVER, |(time, _)| time)) {
+                self.visit_all();
+                continue;
+            }
+            let Some((time, slot)) = next else { break };
             self.now = time;
             self.events += 1;
             if self.events >= self.look_at {
@@ -88,6 +91,7 @@ impl World<'_> {
                 self.sample_share();
             } else {
                 self.handle(slot, &mut NoProbe);
+                self.visit_first();
             }
         }
         Some(())
@@ -100,7 +104,7 @@ impl World<'_> {
             if let Link::Line(line) = &mut self.links[edge]
                 && line.put_on_wire(parcel, arrival)
             {
-                self.agenda.arm(Slots::link(edge), arrival);
+                self.agenda.arm_with(Slots::link(edge), arrival, parcel.hint());
             }
         }
     }

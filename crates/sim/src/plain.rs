@@ -11,7 +11,6 @@ use crate::edge::Link;
 use crate::flow::{End, FlowState};
 use crate::parcels::Parcel;
 use crate::routes::{Routes, Way};
-use crate::slots::Slots;
 use crate::world::World;
 use narrows_samples::{NoProbe, Probe};
 use narrows_scenario::Sampling;
@@ -124,17 +123,21 @@ impl World<'_> {
     fn send_written<P: Probe>(&mut self, flow: usize, len: Bytes, segment: &mut Compact, probe: &mut P) {
         let way = self.routes.start(flow, true);
         let home = match self.share {
-            None => ride_home(&mut self.links, &self.routes, way, len, self.now),
-            Some(_) => None,
+            // With many flows, the receiver is visited later, and its data stored till then.
+            None if !self.has_many_flows() => ride_home(&mut self.links, &self.routes, way, len, self.now),
+            _ => None,
         };
         let Some(Home { hops, edge, arrival }) = home else {
             let parcel = self.store(flow, true, len, segment);
             return self.forward(parcel, probe);
         };
         self.packets += u64::from(hops) - 1;
-        let free = matches!(self.links.get(edge), Some(Link::Line(line)) if line.coming().is_none());
+        let (free, far_end) = match self.links.get(edge) {
+            Some(Link::Line(line)) => (!line.is_occupied(), line.far_end()),
+            _ => return,
+        };
         let handle = |world: &mut Self| world.receive_written(flow, len, segment);
-        if !(free && self.go_ahead_with(edge, Parcel::along_flow(flow), arrival, handle)) {
+        if !(free && self.go_ahead_with((edge, far_end), Parcel::along_flow(flow), arrival, handle)) {
             let parcel = self.store(flow, true, len, segment).advanced_by(hops);
             self.put_on_last_wire(edge, parcel, arrival);
         }
@@ -151,10 +154,10 @@ impl World<'_> {
     /// Puts a packet on the wire to its host, which has to wait for it.
     #[inline(always)]
     fn put_on_last_wire(&mut self, edge: usize, parcel: Parcel, arrival: Instant) {
-        if let Some(Link::Line(line)) = self.links.get_mut(edge)
-            && line.put_on_wire(parcel, arrival)
-        {
-            self.agenda.arm(Slots::link(edge), arrival);
+        if self.has_many_flows() {
+            self.visit_later(edge, parcel, arrival, true);
+        } else {
+            self.arrive(edge, parcel, arrival, true);
         }
     }
 

@@ -80,6 +80,9 @@ pub struct Options<'a> {
     /// Schedules an event for each end of a transmission, instead of draining links lazily. Slower; a test checks that
     /// the samples are the same.
     pub plain_loop: bool,
+    /// Fetches what hosts need before packets reach them, however few flows there are; 256 flows do it by themselves. A
+    /// test checks that the samples are the same.
+    pub many_flows: bool,
     /// Congestion controls in addition to those of the registry, which take precedence.
     pub algorithms: Option<&'a Arc<dyn Algorithms>>,
     /// Queue disciplines: those of the registry, and those of the caller.

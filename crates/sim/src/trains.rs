@@ -38,12 +38,30 @@ impl World<'_> {
             return;
         }
         let Some(Link::Line(line)) = self.links.get_mut(edge) else { return };
-        if line.leads_to_host() && line.coming().is_none() && self.go_ahead(edge, parcel, arrival) {
+        if line.leads_to_host() {
+            return if self.has_many_flows() {
+                self.visit_later(edge, parcel, arrival, self.is_ahead());
+            } else {
+                self.arrive(edge, parcel, arrival, self.is_ahead());
+            };
+        }
+        if line.put_on_wire(parcel, arrival) {
+            self.agenda.arm_with(Slots::link(edge), arrival, parcel.hint());
+        }
+    }
+
+    /// Lets the host at the far end of `edge` go ahead and handle a packet that arrives at `arrival`; or puts the
+    /// packet on the wire, if it `waits`, others are before it, or the host may not.
+    #[inline(always)]
+    pub(crate) fn arrive(&mut self, edge: usize, parcel: Parcel, arrival: Instant, waits: bool) {
+        let Some(Link::Line(line)) = self.links.get_mut(edge) else { return };
+        let (occupied, far_end) = (line.is_occupied(), line.far_end());
+        if !waits && !occupied && self.go_ahead((edge, far_end), parcel, arrival) {
             return;
         }
         let Some(Link::Line(line)) = self.links.get_mut(edge) else { return };
         if line.put_on_wire(parcel, arrival) {
-            self.agenda.arm(Slots::link(edge), arrival);
+            self.agenda.arm_with(Slots::link(edge), arrival, parcel.hint());
         }
     }
 

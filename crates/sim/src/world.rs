@@ -12,6 +12,7 @@ use crate::radio::Radio;
 use crate::routes::Routes;
 use crate::run::RunError;
 use crate::slots::{Slots, Source};
+use crate::visits::prefetch_line;
 use narrows_fabric::Nodes;
 use narrows_fabric::Progress;
 use narrows_fabric::Topology;
@@ -21,11 +22,7 @@ use narrows_samples::Probe;
 use narrows_scenario::{Sampling, Scenario};
 use narrows_units::Instant;
 use narrows_wire::{Ecn, Packet};
-use prefetch_index::prefetch_index;
 use std::sync::Arc;
-
-/// Number of flows from which prefetching pays: the state of so many does not stay in the caches.
-pub(crate) const MANY_FLOWS: usize = 256;
 
 /// Events between two checks of the progress handle. It is also checked after each sample, which writes a row for
 /// every flow and queue.
@@ -74,6 +71,12 @@ pub(crate) struct World<'a> {
     pub(crate) share: Option<Box<crate::parts::Share>>,
     /// Which hosts may go ahead of the clock.
     pub(crate) ahead: crate::ahead::Ahead,
+    /// See [`has_many_flows`](Self::has_many_flows).
+    pub(crate) many_flows: bool,
+    /// With many flows, for each the edges to its `from` and to its `to`.
+    pub(crate) lasts: Vec<u32>,
+    /// Packets whose hosts are visited soon.
+    pub(crate) visits: crate::visits::Visits,
 }
 
 /// Matches a direction of a link by its kind: a line, or a link together with the `Recorder` of what happens
@@ -123,10 +126,13 @@ impl World<'_> {
     /// # Errors
     /// [`RunError::Stopped`] if `progress` asks for it, [`RunError::Samples`] if `probe` lost samples.
     pub(crate) fn run<P: Probe>(&mut self, probe: &mut P, progress: Option<&Progress>) -> Result<(), RunError> {
-        while let Some((time, slot)) = self.agenda.next() {
-            if time > self.end {
-                break;
+        loop {
+            let next = self.agenda.next();
+            if self.visits.come_before(next.map_or(Instant::NEVER, |(time, _)| time)) {
+                self.visit_all();
+                continue;
             }
+            let Some((time, slot)) = next.filter(|&(time, _)| time <= self.end) else { break };
             self.now = time;
             self.events += 1;
             if self.events >= self.look_at
@@ -144,6 +150,7 @@ impl World<'_> {
                 }
             }
             self.handle(slot, probe);
+            self.visit_first();
         }
         self.now = self.end;
         self.end_trains();
@@ -188,6 +195,9 @@ impl World<'_> {
         match self.slots.source(slot) {
             Source::Link(edge) => self.arrival_of_any(edge, probe),
             Source::Timer(flow, end) => {
+                if self.has_many_flows() {
+                    self.prefetch_next();
+                }
                 self.timer(flow, end, probe);
                 self.look_after(flow, end, probe);
             }
@@ -210,9 +220,10 @@ impl World<'_> {
         let Link::Line(line) = &mut self.links[edge] else { return self.arrival_of_any(edge, probe) };
         let host = line.leads_to_host();
         let (parcel, next) = line.take_off_wire();
-        self.agenda.arm_next(Slots::link(edge), next);
-        if self.flows.len() >= MANY_FLOWS {
+        self.agenda.arm_next(Slots::link(edge), next, line.hint());
+        if self.has_many_flows() {
             self.prefetch(edge);
+            self.prefetch_next();
         }
         self.packets += 1;
         if host {
@@ -239,13 +250,36 @@ impl World<'_> {
     pub(crate) fn prefetch(&self, edge: usize) {
         let Link::Line(line) = &self.links[edge] else { return };
         line.prefetch();
-        if let Some(parcel) = line.coming().filter(|&parcel| parcel.is_bare() || self.ends_soon(parcel)) {
-            if !parcel.is_bare() {
-                self.parcels.prefetch(parcel);
+        let Some(parcel) = line.coming() else { return };
+        if line.leads_to_host() || self.routes.hop(parcel.way()).edge().is_none() {
+            self.prefetch_host(parcel);
+        }
+    }
+
+    /// Prefetches what the next event needs first, as far as it is known: its line, or the connection of its timer.
+    #[inline]
+    fn prefetch_next(&self) {
+        let Some((slot, hint)) = self.agenda.coming() else { return };
+        match self.slots.edge(slot) {
+            Some(edge) => {
+                prefetch_line(&self.links, edge);
+                if let Link::Line(line) = &self.links[edge] {
+                    line.prefetch();
+                }
+                // What the router sends it over, in a dumbbell: its last line.
+                let (flow, along) = Parcel::hinted(hint);
+                if let Some(&last) = self.lasts.get(2 * flow + usize::from(along)) {
+                    prefetch_line(&self.links, last as usize);
+                }
             }
-            prefetch_index(&self.flows, parcel.flow());
-            let end = if parcel.along() { End::Server } else { End::Client };
-            self.connections.prefetch(parcel.flow(), end, parcel.loaded());
+            None => self.prefetch_timer(slot),
+        }
+    }
+
+    #[inline(never)]
+    fn prefetch_timer(&self, slot: Slot) {
+        if let Source::Timer(flow, end) = self.slots.source(slot) {
+            self.connections.prefetch(flow, end, false);
         }
     }
 

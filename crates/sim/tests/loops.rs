@@ -164,11 +164,15 @@ fn flows(network: &Network, picks: &[(Index, Index, &str)]) -> String {
 
 fn assert_alike(text: &str, seed: u64) {
     let scenario = scenario(text);
-    let with = |plain_loop| run(&scenario, &Options { seed, plain_loop, ..Options::default() }).unwrap();
-    let (lazy, plain) = (with(false), with(true));
-    assert_eq!(lazy.samples, plain.samples, "{text}");
-    assert_eq!(lazy.packets, plain.packets, "{text}");
-    assert_conserved(&lazy);
+    let with = |(plain_loop, many_flows)| {
+        run(&scenario, &Options { seed, plain_loop, many_flows, ..Options::default() }).unwrap()
+    };
+    let [plain, lazy, many] = [(true, false), (false, false), (false, true)].map(with);
+    for (many_flows, other) in [(false, lazy), (true, many)] {
+        assert_eq!(other.samples, plain.samples, "{text} seed {seed}, many_flows {many_flows}");
+        assert_eq!(other.packets, plain.packets, "{text}");
+        assert_conserved(&other);
+    }
 }
 
 proptest! {

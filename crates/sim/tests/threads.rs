@@ -30,12 +30,13 @@ proptest! {
         limit in 3u64..60,
         seed in 0u64..1_000,
         sampling in prop::sample::select(vec!["off", "10 ms", "700 us", "33 us"]),
+        many_flows in any::<bool>(),
     ) {
         let text = dumbbell(pairs, copies, access_us, limit, seed, sampling);
         let scenario = narrows_scenario::parse(&text, "t.toml", &[], &narrows_sim::catalogue()).unwrap();
         let outcomes = [1, 2, 3].map(|threads| {
             let threads = Threads::Exactly(threads);
-            let outcome = run(&scenario, &Options { seed, threads, ..Options::default() }).unwrap();
+            let outcome = run(&scenario, &Options { seed, threads, many_flows, ..Options::default() }).unwrap();
             (outcome.digest().unwrap(), outcome.events, outcome.packets)
         });
         prop_assert!(outcomes[0].2 > 100, "{} packets", outcomes[0].2);

@@ -15,6 +15,7 @@ mod linux;
 mod offset;
 mod options;
 mod pacer;
+mod prefetch;
 mod rate;
 mod reassembly;
 mod receiver;
@@ -36,6 +37,7 @@ pub use narrows_settings::{
     Burst, CarefulResume, Config, DelayedAck, EcnEcho, IdleRestart, InitialWindow, LinuxVersion, Misbehavior, Pacing,
     RLEDBAT_VARIABLES, RateLimited, ReceiverCc, RecoveryKind, RecoveryStyle, Reduction, RtoConfig, RtoStyle, SlowStart,
 };
+pub use prefetch::prefetch_lines;
 pub use socket::{Failure, Icmp, KeepAlive, SocketOptions};
 pub use stats::{Info, State, Stats};
 

@@ -10,6 +10,7 @@ mod window;
 use crate::assist::WindowCap;
 use crate::linux::Linux;
 use crate::offset::MaybeOffset;
+use crate::prefetch::prefetch_lines;
 use crate::reassembly::Reassembly;
 use misbehavior::Misbehaving;
 use narrows_settings::{Config, DelayedAck, ReceiverCc};
@@ -111,6 +112,14 @@ impl Receiver {
     #[inline]
     pub(crate) fn plain_line(&self) -> &u64 {
         &self.edge
+    }
+
+    /// Prefetches what waits behind a gap.
+    #[inline]
+    pub(crate) fn prefetch_behind(&self) {
+        if let Some(waiting) = &self.waiting {
+            prefetch_lines(&**waiting, 0..2);
+        }
     }
 
     /// A receiver that has not seen the peer's SYN; the window in our own SYN is not scaled. `cap` is a scheme's bound

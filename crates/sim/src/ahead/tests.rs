@@ -27,6 +27,11 @@ fn outcome(text: &str, ahead: bool) -> (u64, u64, u64, String) {
     let mut world = build(&scenario, &options).unwrap();
     if !ahead {
         world.ahead = Ahead::none();
+        for link in &mut world.links {
+            if let Link::Line(line) = link {
+                line.set_far_end(FarEnd::InTime);
+            }
+        }
     }
     let mut samples = no_samples(&options);
     if scenario.sampling == Sampling::Off {

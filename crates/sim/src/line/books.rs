@@ -14,7 +14,7 @@ impl Line {
             self.settle(self.look_at);
             let row = self.row();
             self.cold.looks.push_back(row);
-            self.look_at += self.look_every;
+            self.look_at += self.cold.look_every;
         }
     }
 
@@ -26,7 +26,7 @@ impl Line {
             return row;
         }
         self.settle(now);
-        self.look_at = now + self.look_every;
+        self.look_at = now + self.cold.look_every;
         self.row()
     }
 
@@ -57,7 +57,7 @@ impl Line {
         QueueView {
             bytes: Bytes::new(self.waiting_bytes),
             packets: Packets::new(self.waiting.len() as u64),
-            limit: self.limit,
+            limit: self.cold.limit,
             rate: self.rate,
         }
     }
@@ -65,23 +65,23 @@ impl Line {
     /// The counters, valid after [`close_books`](Self::close_books).
     pub(crate) fn meter(&self) -> LinkMeter {
         let mut meter = self.cold.meter.as_link_meter();
-        meter.arrived_packets = self.passed + self.waited + self.refused;
+        meter.arrived_packets = self.passed + self.waited + self.cold.refused;
         meter.forwarded_packets = self.passed + self.left;
         meter.forwarded_bytes = self.forwarded_bytes;
         meter.busy = self.busy;
-        meter.max_packets = self.most_packets;
+        meter.max_packets = self.cold.most_packets;
         meter.max_bytes = self.most_bytes;
         meter
     }
 
     /// When everything in the queue will have been sent, and how many packets had no room.
     pub(crate) fn backlog(&self) -> (Instant, u64) {
-        (self.free_at, self.refused)
+        (self.free_at, self.cold.refused)
     }
 
     /// Counts a packet that a router agent dropped in front of the queue.
     pub(crate) fn refuse(&mut self, reason: DropReason) {
-        self.refused += 1;
+        self.cold.refused += 1;
         self.cold.meter.count_drop(reason);
     }
 

@@ -1,8 +1,9 @@
 //! The part of a line that packets seldom need. There may be tens of thousands of lines.
 
 use narrows_fabric::{LinkMeter, LossModel};
-use narrows_queue::DropReason;
+use narrows_queue::{DropReason, Limit};
 use narrows_samples::{Histogram, QueueRow};
+use narrows_units::Duration;
 use std::collections::VecDeque;
 
 /// See the module.
@@ -10,14 +11,29 @@ use std::collections::VecDeque;
 pub(super) struct Cold {
     pub(super) loss: Losses,
     pub(super) meter: Counts,
+    pub(super) limit: Limit,
+    /// Packets that were refused.
+    pub(super) refused: u64,
+    /// Most packets that waited.
+    pub(super) most_packets: u64,
+    /// How often the line is sampled.
+    pub(super) look_every: Duration,
     /// Samples that were taken ahead of the clock.
     pub(super) looks: VecDeque<QueueRow>,
 }
 
 impl Cold {
-    /// The cold part of a line that loses packets as `loss` says, if it is `lossy`.
-    pub(super) fn new(loss: LossModel, lossy: bool) -> Self {
-        Self { loss: Losses(lossy.then(|| Box::new(loss))), meter: Counts::default(), looks: VecDeque::new() }
+    /// The cold part of a line with a queue of `limit`, that loses packets as `loss` says if it is `lossy`.
+    pub(super) fn new(loss: LossModel, lossy: bool, limit: Limit) -> Self {
+        Self {
+            loss: Losses(lossy.then(|| Box::new(loss))),
+            meter: Counts::default(),
+            limit,
+            refused: 0,
+            most_packets: 0,
+            look_every: Duration::ZERO,
+            looks: VecDeque::new(),
+        }
     }
 }
 

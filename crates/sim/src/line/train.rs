@@ -25,7 +25,7 @@ pub(crate) struct Train {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fold {
     /// Lines of a train that begins here, this one included; 0 if none begins here.
-    hops: u32,
+    hops: u16,
     /// The last of them.
     last: u32,
     /// The line folded into this one.
@@ -37,7 +37,8 @@ pub(super) struct Fold {
 impl Line {
     /// Lets trains of `hops` lines begin here, the last of which is `last`.
     pub(crate) fn allow_trains(&mut self, hops: usize, last: usize) {
-        (self.fold.hops, self.fold.last) = (hops as u32, last as u32);
+        // A fold that is too long for the number has no trains.
+        (self.fold.hops, self.fold.last) = (u16::try_from(hops).unwrap_or(0), last as u32);
     }
 
     /// Notes the line that is folded into this one.
@@ -64,7 +65,7 @@ impl Line {
     /// The number of lines of trains that begin here, and the last of them.
     #[inline]
     pub(crate) fn fold(&self) -> (u32, usize) {
-        (self.fold.hops, self.fold.last as usize)
+        (u32::from(self.fold.hops), self.fold.last as usize)
     }
 
     /// The line that is folded into this one.

@@ -1,6 +1,7 @@
 //! The packets on the wire of a line whose arrival at the far end is an event.
 
 use super::{FIT_EVERY, Line, OnWire};
+use crate::event::Hint;
 use crate::parcels::Parcel;
 use narrows_units::Instant;
 use prefetch_index::prefetch_index;
@@ -33,7 +34,8 @@ impl Line {
     #[inline(always)]
     pub(crate) fn put_on_wire(&mut self, parcel: Parcel, arrival: Instant) -> bool {
         let last = OnWire { arrival, parcel };
-        if self.head.arrival == Instant::NEVER {
+        if !self.occupied {
+            self.occupied = true;
             self.head = last;
             return true;
         }
@@ -48,21 +50,33 @@ impl Line {
         false
     }
 
+    /// What is known of the packet that arrives next.
+    #[inline]
+    pub(crate) fn hint(&self) -> Hint {
+        self.head.parcel.hint()
+    }
+
+    /// Whether a packet is on the wire.
+    #[inline]
+    pub(crate) fn is_occupied(&self) -> bool {
+        self.occupied
+    }
+
     /// The packet that arrives at the far end next.
     #[inline]
     pub(crate) fn coming(&self) -> Option<Parcel> {
-        (self.head.arrival < Instant::NEVER).then_some(self.head.parcel)
+        self.occupied.then_some(self.head.parcel)
     }
 
     /// The packet that arrives at the far end next, and when.
     #[inline]
     pub(crate) fn first_on_wire(&self) -> Option<(Parcel, Instant)> {
-        (self.head.arrival < Instant::NEVER).then_some((self.head.parcel, self.head.arrival))
+        self.occupied.then_some((self.head.parcel, self.head.arrival))
     }
 
     /// Number of packets on the wire.
     pub(crate) fn on_wire(&self) -> usize {
-        self.wire.len() + usize::from(self.head.arrival < Instant::NEVER)
+        self.wire.len() + usize::from(self.occupied)
     }
 
     /// Prefetches the packet after the next one on the wire: it was put there long ago.
@@ -77,7 +91,7 @@ impl Line {
     /// packet: otherwise its slot is idle.
     #[inline]
     pub(crate) fn take_off_wire(&mut self) -> (Parcel, Instant) {
-        debug_assert!(self.head.arrival < Instant::NEVER);
+        debug_assert!(self.occupied && self.head.arrival < Instant::NEVER);
         let parcel = self.head.parcel;
         match self.wire.pop() {
             Some(next) => {
@@ -85,6 +99,7 @@ impl Line {
                 (parcel, next.arrival)
             }
             None => {
+                self.occupied = false;
                 self.head = OnWire::NONE;
                 (parcel, Instant::NEVER)
             }

@@ -407,6 +407,18 @@ impl Connection {
         }
     }
 
+    /// Prefetches what the connection points to, when it is in the caches itself: what waits behind a gap if `data`
+    /// arrives, and the congestion control, the first segment in flight and what losses need if an ACK does.
+    #[inline]
+    pub fn prefetch_behind(&self, data: bool) {
+        if data {
+            self.rx.prefetch_behind();
+        } else {
+            self.congestion.prefetch();
+            self.tx.board.prefetch_behind();
+        }
+    }
+
     /// Queues a RST in answer to a segment (RFC 9293, section 3.10.7.1).
     fn reject(&mut self, segment: &Packet, tcp: &TcpRepr) {
         if tcp.flags.has(TcpFlags::RST) {

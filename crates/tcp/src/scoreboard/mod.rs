@@ -22,6 +22,7 @@ mod sack;
 #[cfg(test)]
 mod tests;
 
+use crate::prefetch::prefetch_lines;
 use crate::rate::{InFlight, Stamp};
 use crate::segment::{Segment, flag};
 use narrows_units::Instant;
@@ -124,6 +125,17 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn rare_line(&self) -> &u64 {
         &self.lost
+    }
+
+    /// Prefetches the first segment and what losses need.
+    #[inline]
+    pub(crate) fn prefetch_behind(&self) {
+        if let Some(first) = self.segments.front() {
+            prefetch_lines(first, 0..1);
+        }
+        if let Some(losses) = &self.losses {
+            prefetch_lines(&**losses, 0..3);
+        }
     }
 
     /// Sent and not cumulatively acknowledged (RFC 5681's FlightSize), in octets.
