@@ -37,7 +37,7 @@ impl End {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct FlowState {
-    /// The times that the timer slots of the two ends are armed for.
+    /// When the timers of the two ends expire; their slots are armed for then or earlier.
     pub(crate) alarms: [Instant; 2],
     /// Bytes of a bounded transfer; [`Bytes::MAX`] without bound.
     pub(crate) size: Bytes,

@@ -216,8 +216,17 @@ impl World<'_> {
 
     /// Wakes a flow's application: it starts, acts or stops.
     pub(crate) fn wake<P: Probe>(&mut self, flow: usize, probe: &mut P) {
-        let now = self.now;
         self.arm_app(flow, Instant::NEVER);
+        // What it does next is not known yet, so its flow's hosts go ahead up to the stop only, and not beyond one that
+        // is now. A client has no packet to handle meanwhile.
+        self.flows[flow].app_at = self.flows[flow].stop;
+        self.act(flow, probe);
+        self.flows[flow].app_at = self.agenda.armed(self.slots.app(flow));
+    }
+
+    /// Lets a flow's application act, whose slot is not armed now.
+    fn act<P: Probe>(&mut self, flow: usize, probe: &mut P) {
+        let now = self.now;
         let state = &mut self.flows[flow];
         if state.stopped {
             return;

@@ -87,8 +87,11 @@ impl Run {
     }
 }
 
-/// What is at the far end of a line. It has 16 bits, so that [`Link`](crate::edge::Link) says with the values that are
-/// not used here whether it is a line: a field with more such values would be on a cache line that packets do not need.
+/// What is at the far end of a line.
+///
+/// It has 16 bits, so that the compiler lets [`Link`](crate::edge::Link) say with the values that are not used here
+/// whether it is a line. It takes the field with the most such values, and any other would be on a cache line that
+/// packets do not need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub(crate) enum FarEnd {

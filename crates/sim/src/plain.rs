@@ -287,7 +287,7 @@ impl World<'_> {
         }
     }
 
-    /// Handles the expiry of a sender's timer, whose slot is not armed now, if it is the pacer's, and the segment that
+    /// Handles the expiry of a sender's timer, whose alarm is not set now, if it is the pacer's, and the segment that
     /// waited is plain; returns `false`, with nothing changed, for any other.
     #[inline]
     pub(crate) fn release_plain<P: Probe>(&mut self, flow: usize, probe: &mut P) -> bool {

@@ -21,8 +21,8 @@ use std::collections::VecDeque;
 /// Number of flows from which this pays: the state of so many does not stay in the caches.
 pub(crate) const MANY_FLOWS: usize = 256;
 
-/// Packets that wait at most: while so many are handled, what the next one needs arrives, and does not leave the
-/// nearest cache again.
+/// Packets that wait at most between two events: while so many are handled, what the next one needs arrives, and does
+/// not leave the nearest cache again.
 const MOST: usize = 6;
 
 /// Packets after which the connection of an earlier one is in the caches, and what it points to can be fetched.
@@ -34,7 +34,8 @@ struct Visit {
     edge: usize,
     parcel: Parcel,
     at: Instant,
-    /// Whether another host that was ahead has sent it ([`Ahead`](crate::ahead::Ahead)), so that this one may not.
+    /// Whether it goes on the wire in any case: another host that was ahead has sent it
+    /// ([`Ahead`](crate::ahead::Ahead)), or it is an ACK that is not stored.
     waits: bool,
 }
 
@@ -47,6 +48,7 @@ pub(crate) struct Visits {
 }
 
 impl Visits {
+    /// None, at the beginning.
     pub(crate) fn none() -> Self {
         Self { queue: VecDeque::new(), due: Instant::NEVER }
     }

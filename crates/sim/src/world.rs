@@ -195,10 +195,10 @@ impl World<'_> {
         match self.slots.source(slot) {
             Source::Link(edge) => self.arrival_of_any(edge, probe),
             Source::Timer(flow, end) => {
+                self.timer(flow, end, probe);
                 if self.has_many_flows() {
                     self.prefetch_next();
                 }
-                self.timer(flow, end, probe);
                 self.look_after(flow, end, probe);
             }
             Source::App(flow) => {

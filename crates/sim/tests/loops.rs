@@ -61,6 +61,8 @@ const KINDS: &[&str] = &[
     "kind = \"bulk\"\nsize = \"200 kB\"",
     "kind = \"bulk\"\nsize = \"30 kB\"\ntcp = { delayed_ack = false, timestamps = false }",
     "kind = \"bulk\"\nsize = \"300 kB\"\nstop = \"150 ms\"\ntcp = { delayed_ack = false }",
+    "kind = \"bulk\"\nsize = \"3 kB\"\nstop = \"95 ms\"",
+    "kind = \"bulk\"\nsize = \"60 kB\"\nstart = \"1 ms\"\nstop = \"6 ms\"\ntcp = { delayed_ack = false }",
     "kind = \"bulk\"\nsize = \"100 kB\"\ntcp = { recovery = \"newreno\", sack = false }",
     "kind = \"bulk\"\nsize = \"150 kB\"\ntcp = { stack = \"ns2\", cc = \"compound\", recovery = \"newreno\", sack = false }",
     "kind = \"bulk\"\nsize = \"400 kB\"\ntcp = { cc = \"bbr3\", delayed_ack = false }",

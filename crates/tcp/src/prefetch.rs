@@ -10,7 +10,7 @@ const LINE: usize = 64;
 #[inline(always)]
 pub fn prefetch_lines<T: ?Sized>(value: &T, lines: Range<usize>) {
     // The library prefetches any address relative to a slice, and this is one of octets.
-    const BASE: &[u8] = &[0];
+    static BASE: &[u8] = &[0];
     let first = core::ptr::from_ref(value).cast::<u8>().addr().wrapping_sub(BASE.as_ptr().addr());
     for line in lines {
         prefetch_index(BASE, first.wrapping_add(line * LINE));
