@@ -20,16 +20,19 @@ if TYPE_CHECKING:
 
     from narrows.model.scenario import Scenario
 
-FLOW: Final = 14_000
-"""Bytes per flow while a run is made and its metrics are computed (measured: 11 to 12 kB)."""
+FLOW: Final = 11_000
+"""Bytes per flow while a run is made and its metrics are computed.
+
+Measured with 5,000 to 60,000 flows: 6.3 to 7.6 kB, and up to 10.3 kB where much is in flight or flows are of UDP.
+"""
 
 KEPT_FLOW: Final = 4_000
 """Bytes per flow of a finished run while other runs are made."""
 
-NODE: Final = 4_000
-"""Bytes per node (measured: 14 kB for a node and a link of a chain together)."""
+NODE: Final = 3_500
+"""Bytes per node (measured: 8.3 to 8.7 kB for a node and a link of a chain together)."""
 
-LINK: Final = 12_000
+LINK: Final = 10_000
 """Bytes per link, both directions together."""
 
 THREAD_FLOW: Final = 3_000
