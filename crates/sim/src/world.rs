@@ -12,7 +12,6 @@ use crate::radio::Radio;
 use crate::routes::Routes;
 use crate::run::RunError;
 use crate::slots::{Slots, Source};
-use crate::visits::prefetch_line;
 use narrows_fabric::Nodes;
 use narrows_fabric::Progress;
 use narrows_fabric::Topology;
@@ -241,45 +240,6 @@ impl World<'_> {
         if let Some(parcel) = self.arrival_packet_by_packet(edge, probe) {
             self.packets += 1;
             self.receive(parcel, probe);
-        }
-    }
-
-    /// Prefetches what the next packet on a line will need on arrival: with thousands of flows, none of it is in the
-    /// caches.
-    #[inline(never)]
-    pub(crate) fn prefetch(&self, edge: usize) {
-        let Link::Line(line) = &self.links[edge] else { return };
-        line.prefetch();
-        let Some(parcel) = line.coming() else { return };
-        if line.leads_to_host() || self.routes.hop(parcel.way()).edge().is_none() {
-            self.prefetch_host(parcel);
-        }
-    }
-
-    /// Prefetches what the next event needs first, as far as it is known: its line, or the connection of its timer.
-    #[inline]
-    fn prefetch_next(&self) {
-        let Some((slot, hint)) = self.agenda.coming() else { return };
-        match self.slots.edge(slot) {
-            Some(edge) => {
-                prefetch_line(&self.links, edge);
-                if let Link::Line(line) = &self.links[edge] {
-                    line.prefetch();
-                }
-                // What the router sends it over, in a dumbbell: its last line.
-                let (flow, along) = Parcel::hinted(hint);
-                if let Some(&last) = self.lasts.get(2 * flow + usize::from(along)) {
-                    prefetch_line(&self.links, last as usize);
-                }
-            }
-            None => self.prefetch_timer(slot),
-        }
-    }
-
-    #[inline(never)]
-    fn prefetch_timer(&self, slot: Slot) {
-        if let Source::Timer(flow, end) = self.slots.source(slot) {
-            self.connections.prefetch(flow, end, false);
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Offsets count the peer's stream from 0 and never wrap; its FIN takes the octet after the last byte.
 
+mod acks;
 mod linux;
 pub(crate) mod misbehavior;
 pub(crate) mod rledbat;
@@ -15,7 +16,6 @@ use crate::reassembly::Reassembly;
 use misbehavior::Misbehaving;
 use narrows_settings::{Config, DelayedAck, ReceiverCc};
 use narrows_units::{Bytes, Duration, Instant, SeqNum};
-use narrows_wire::SackBlocks;
 use rledbat::Rledbat;
 
 /// How the receiver took a segment's data.
@@ -168,21 +168,6 @@ impl Receiver {
     /// The peer's SYN arrived.
     pub(crate) fn start(&mut self, irs: SeqNum, shift: u8) {
         (self.first, self.shift, self.field) = (irs + Bytes::new(1), shift, None);
-    }
-
-    /// Bounds the window of our SYN, which has not been sent. A bound below `smss` closes it, as any silly window is
-    /// closed (RFC 9293, section 3.8.6.2.2).
-    pub(crate) fn bound_first(&mut self, cap: WindowCap, smss: u64) {
-        let bytes = if cap.bytes.as_u64() < smss { Bytes::ZERO } else { cap.bytes };
-        let first = self.offered.min(bytes.as_u64());
-        (self.edge, self.offered, self.promised) = (first, first, first);
-        self.set_cap(Some(WindowCap { bytes, ..cap }));
-    }
-
-    /// Sets a scheme's bound of the window.
-    #[inline]
-    pub(crate) fn set_cap(&mut self, cap: Option<WindowCap>) {
-        (self.cap, self.field) = (cap.map(Box::new), None);
     }
 
     /// Offset of a sequence number near RCV.NXT; negative before the stream.
@@ -366,46 +351,6 @@ impl Receiver {
         }
     }
 
-    /// Asks for an ACK at once.
-    #[inline]
-    pub(crate) fn request_ack(&mut self) {
-        self.ack_now = true;
-    }
-
-    /// Gives up the ACKs that are due now or later, because the connection has ended.
-    pub(crate) fn forget_acks(&mut self) {
-        (self.ack_now, self.ack_at) = (false, Instant::NEVER);
-    }
-
-    /// Whether an ACK is due.
-    #[inline]
-    pub(crate) fn ack_due(&self) -> bool {
-        self.ack_now
-    }
-
-    /// Whether an ACK is due now or later.
-    #[inline]
-    pub(crate) fn ack_pending(&self) -> bool {
-        self.ack_now || self.ack_at != Instant::NEVER
-    }
-
-    /// Whether the next ACK carries SACK blocks, so that it must not be combined with data.
-    #[inline]
-    pub(crate) fn has_blocks(&self) -> bool {
-        self.gap || self.dsack.is_some()
-    }
-
-    /// When a delayed ACK is due.
-    #[inline]
-    pub(crate) fn ack_deadline(&self) -> Instant {
-        self.ack_at
-    }
-
-    /// The farthest right edge of the window ever advertised, as an offset, or RCV.NXT if a segment went beyond it.
-    pub(crate) fn limit(&self) -> u64 {
-        self.edge.max(self.nxt)
-    }
-
     /// The end of the highest data that waits behind a gap.
     pub(crate) fn highest_end(&self) -> Option<i64> {
         let waiting = self.waiting.as_ref().filter(|_| self.gap)?;
@@ -432,112 +377,10 @@ impl Receiver {
         self.whole = true;
     }
 
-    /// Moves the window that is offered on by `octets`, before anything but the SYN-ACK offers it.
-    pub(crate) fn shift_window(&mut self, octets: u64) {
-        self.edge += octets;
-        self.offered += octets;
-        self.promised += octets;
-    }
-
-    /// Sets the memory of the socket where the window follows Linux; `fixed` is whether it stays as it is.
-    pub(crate) fn set_memory(&mut self, memory: u64, fixed: bool) {
-        let Some(tuning) = self.linux.as_mut().and_then(|linux| linux.tuning.as_mut()) else { return };
-        if let Some(first) = tuning.set_memory(memory, fixed) {
-            let first = self.bound().map_or(first, |bound| first.min(bound));
-            (self.edge, self.offered, self.promised, self.field) = (first, first, first, None);
-        }
-    }
-
-    /// Bounds the window that is advertised (`TCP_WINDOW_CLAMP`).
-    pub(crate) fn set_clamp(&mut self, clamp: Option<Bytes>) {
-        if let Some(clamp) = clamp {
-            self.cap = Some(Box::new(WindowCap { bytes: clamp, shrink: false }));
-            self.field = None;
-        } else if self.cap.is_some() {
-            (self.cap, self.field) = (None, None);
-        }
-    }
-
-    /// Makes an ACK due if the delayed-ACK timer has expired; `rto` is this end's retransmission timeout.
-    pub(crate) fn on_timeout(&mut self, rto: Duration, now: Instant) {
-        if now < self.ack_at {
-            return;
-        }
-        self.ack_now = true;
-        if let Some(quick) = self.linux.as_mut().and_then(|linux| linux.quick.as_mut()) {
-            quick.on_timeout(rto);
-            self.ack_at = Instant::NEVER;
-        }
-    }
-
-    /// The window field of a segment that leaves now; `scaled` is false for SYN. The segment carries the ACK too.
-    #[inline]
-    pub(crate) fn on_ack_sent(&mut self, scaled: bool) -> u16 {
-        self.acked = self.nxt;
-        self.ack_now = false;
-        self.ack_at = Instant::NEVER;
-        if self.follows_linux() {
-            self.on_ack_sent_as_linux();
-        }
-        if let (true, Some(field)) = (scaled, self.field) {
-            return field;
-        }
-        let whole = scaled && self.cap.is_none() && self.auto_read && self.linux.is_none() && self.unusual.is_none();
-        if whole && let Some(field) = self.offer_whole(self.step()) { field } else { self.advertise(scaled) }
-    }
-
-    /// [`on_ack_sent`](Self::on_ack_sent) where the receiver [is calm](Self::is_calm).
-    #[inline]
-    pub(crate) fn on_plain_ack_sent(&mut self) -> u16 {
-        self.acked = self.nxt;
-        self.ack_now = false;
-        self.ack_at = Instant::NEVER;
-        debug_assert!(self.linux.is_none());
-        if let Some(field) = self.field {
-            field
-        } else if let Some(field) = self.offer_whole(self.plain_step()) {
-            field
-        } else {
-            self.advertise(true)
-        }
-    }
-
-    /// Offers the whole buffer, if that moves the edge on by a worthwhile step: as [`advertise`](Self::advertise), by
-    /// less. Nothing is unread, and nothing else bounds the window.
-    #[inline(always)]
-    fn offer_whole(&mut self, step: u64) -> Option<u16> {
-        let field = (self.buffer >> self.shift).min(u64::from(u16::MAX));
-        let offered = self.nxt + (field << self.shift);
-        let edge = self.nxt + self.buffer;
-        if edge < self.offered + step || offered < self.offered {
-            return None;
-        }
-        self.promised = edge.min(self.nxt + (u64::from(u16::MAX) << self.shift));
-        self.offered = offered;
-        self.edge = self.edge.max(offered);
-        self.field = Some(field as u16);
-        Some(field as u16)
-    }
-
     /// Whether its segments are never as predicted.
     #[inline]
     pub(crate) fn is_unusual(&self) -> bool {
         self.unusual.is_some()
-    }
-
-    /// The SACK blocks of the next ACK, at most `max` of them; a duplicate is reported once.
-    pub(crate) fn take_blocks(&mut self, max: usize) -> SackBlocks {
-        let mut blocks = SackBlocks::EMPTY;
-        let first = self.first;
-        let seq = |offset: u64| first + Bytes::new(offset);
-        if let Some(held) = self.dsack.take() {
-            blocks.push(seq(held.0), seq(held.1));
-        }
-        if let Some(waiting) = &self.waiting {
-            waiting
-                .report(|left, right| blocks.len() < max && blocks.push(seq(left), seq(right)) && blocks.len() < max);
-        }
-        blocks
     }
 
     /// Farthest right edge of the window ever advertised, and that of the last ACK, for tests.

@@ -3,7 +3,7 @@
 //! Such an ACK is on the last wire of its way, so its parcel needs neither place nor way nor size. Their bits have its
 //! timestamps, its window and the octets that it acknowledges.
 
-use super::{ALONG, BARE, Parcel, SIZE};
+use super::parcel::{ALONG, BARE, Parcel, SIZE};
 use narrows_tcp::BareAck;
 use narrows_wire::Timestamps;
 

@@ -31,7 +31,7 @@
 //! | `check.rs` | invariants, for tests |
 
 mod ack;
-mod bare;
+mod application;
 mod batch;
 mod burst;
 #[cfg(test)]
@@ -54,7 +54,6 @@ mod plain;
 mod predicted;
 mod react;
 mod remains;
-mod rich;
 mod sacked;
 mod small_queue;
 mod socket;
@@ -68,8 +67,7 @@ use crate::ecn::{Feedback, negotiates, offer};
 use crate::episode::Episode;
 use crate::handshake::{Syn, first_cap};
 use crate::linux::device::Device;
-use crate::linux::gso::{Gso, Rest};
-use crate::linux::write_queue::WriteFlags;
+use crate::linux::gso::Gso;
 use crate::options::TimestampState;
 use crate::pacer::Pacer;
 use crate::rate::RateSampler;
@@ -80,14 +78,14 @@ use crate::rtt::Rtt;
 use crate::sender::{Frame, Sender};
 use crate::socket::Socket;
 use crate::stats::{Counters, State};
-pub use bare::BareAck;
 use core::net::SocketAddr;
 pub use linux_info::LinuxInfo;
 pub use measured::Measured;
 use narrows_cc::CongestionControl;
 use narrows_settings::Config;
-use narrows_units::{Bytes, Instant, SeqNum};
+use narrows_units::{Instant, SeqNum};
 use narrows_wire::{Ip, Packet, TcpFlags, TcpRepr};
+pub use plain::BareAck;
 use prefetch_index::prefetch_index;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -269,96 +267,6 @@ impl Connection {
             answers: false,
             config,
         }
-    }
-
-    /// Adds `bytes` to the application's stream; [`Bytes::MAX`] means endless. Ignored after [`close`](Self::close).
-    pub fn write(&mut self, bytes: Bytes) {
-        self.write_with(bytes, WriteFlags::default());
-    }
-
-    /// Adds `bytes` to the application's stream like [`write`](Self::write). The flags count at full ends, and with
-    /// [`Config::gso`].
-    pub fn write_with(&mut self, bytes: Bytes, flags: WriteFlags) {
-        self.tx.write(bytes.as_u64());
-        if let Some(socket) = &mut self.socket {
-            socket.hold.on_write(flags.more);
-        }
-        if let Some(gso) = &mut self.gso {
-            gso.queue.write(self.tx.end(), flags);
-        }
-    }
-
-    /// Withdraws what the application wrote and was not sent yet. The application may write again unless it has closed;
-    /// then the FIN follows what was sent.
-    pub fn withdraw(&mut self) {
-        self.tx.calm = false;
-        self.tx.withdraw();
-        self.forget_unsent();
-    }
-
-    /// Forgets the buffers of what was withdrawn.
-    pub(super) fn forget_unsent(&mut self) {
-        if let Some(gso) = &mut self.gso {
-            gso.queue.withdraw(self.tx.nxt, self.tx.end());
-            gso.rest = Rest::Nothing;
-        }
-    }
-
-    /// Puts what was sent up to the offset `sent` before what was not, as a buffer of its own.
-    fn write_again(&mut self, sent: u64) {
-        let (nxt, end) = (self.tx.nxt, self.tx.end());
-        if let Some(gso) = &mut self.gso {
-            gso.queue.withdraw(nxt, nxt);
-            gso.queue.write(sent, WriteFlags { record: true, more: false });
-            gso.queue.write(end, WriteFlags::default());
-            gso.rest = Rest::Nothing;
-        }
-    }
-
-    /// Closes the application's stream: a FIN follows what was written. An endless stream ends at what has been sent.
-    /// If the peer's SYN has not arrived and nothing was written, the connection is dropped (RFC 9293, section 3.10.4).
-    /// With something written the RFC would drop it too; here the FIN follows later.
-    pub fn close(&mut self) {
-        self.tx.calm = false;
-        if matches!(self.state, State::Listen | State::SynSent) && self.tx.unsent() == 0 {
-            self.enter_closed();
-        } else {
-            let endless = self.tx.end() == u64::MAX;
-            self.tx.close();
-            if endless {
-                self.forget_unsent();
-            }
-        }
-    }
-
-    /// Ends the connection at once; the peer gets a RST if it knows of the connection (RFC 9293, section 3.10.5).
-    pub fn abort(&mut self) {
-        self.tx.calm = false;
-        let told = !matches!(self.state, State::Listen | State::SynSent | State::TimeWait | State::Closed);
-        if told && self.socket.is_some() {
-            self.reset_actively();
-        } else if told {
-            self.send_reset(self.tx.seq(self.tx.nxt), Some(self.rx.ack()));
-        }
-        self.enter_closed();
-    }
-
-    /// Sets whether the application reads at once (the default), so that the window stays open, or by
-    /// [`read`](Self::read).
-    pub fn set_auto_read(&mut self, on: bool) {
-        self.tx.calm = false;
-        self.rx.set_auto_read(on);
-    }
-
-    /// Reads up to `max` for the application; returns how much was read.
-    pub fn read(&mut self, max: Bytes) -> Bytes {
-        Bytes::new(self.rx.read(max.as_u64()))
-    }
-
-    /// In-order bytes that the application has not read; zero where it reads at once.
-    #[must_use]
-    pub fn readable(&self) -> Bytes {
-        Bytes::new(self.rx.readable())
     }
 
     /// Sets the value of this end's timestamp clock at time zero, in ticks; call it before the first segment.

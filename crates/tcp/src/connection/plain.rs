@@ -3,8 +3,8 @@
 //! Nearly all segments of a bulk transfer are of two kinds: the next data in order at a receiver that sends none, and
 //! an ACK that advances SND.UNA at a sender that has lost nothing. What such a segment does, and what is sent in
 //! answer, is here in one piece. The rules themselves are in the generic path, which is the specification:
-//! `predicted.rs`, `ack.rs` (`digest_plain`), `output.rs` (`choose`, `send_new`) and `header.rs` (`pure_ack`). Tests
-//! compare both step by step (`predicted_segments_are_like_all_others`).
+//! `predicted.rs`, `output.rs` (`choose`, `send_new`) and `header.rs` (`pure_ack`). Tests compare both step by step
+//! (`predicted_segments_are_like_all_others`).
 //!
 //! | generic path | here |
 //! |---|---|
@@ -19,13 +19,18 @@
 //! builds compare the flag with the state at each use. Those of the segment are checked each time. A function that
 //! finds any of them false returns `false` or `None` and has changed nothing; the caller then takes the generic path.
 //!
-//! A sender that needs more than a window is rich, and has a file of its own, `rich.rs`.
+//! A sender that needs more than a window is rich, and has a file of its own, `plain/rich.rs`. ACKs that are not stored
+//! are in `plain/bare.rs`.
+
+mod bare;
+mod rich;
 
 use super::Connection;
 use crate::rtt::AckTiming;
 use crate::segment::{Segment, flag};
 use crate::sender::Frame;
 use crate::stats::State;
+pub use bare::BareAck;
 use narrows_cc::{Ack, Phase, PlainAck};
 use narrows_settings::Pacing;
 use narrows_units::{Bytes, Duration, Instant};

@@ -8,7 +8,7 @@
 //! What such an ACK does is `plain.rs`, or, by the segment that it stands for ([`Connection::segment_of`]), any other
 //! path.
 
-use super::Connection;
+use crate::connection::Connection;
 use narrows_units::{Bytes, Duration, Instant};
 use narrows_wire::{Compact, TcpFlags, Timestamps};
 

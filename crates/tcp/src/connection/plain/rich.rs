@@ -2,8 +2,8 @@
 //! congestion control asks for more than growth, as BBR does, and most controls of Linux.
 //!
 //! The path is that of `plain.rs`, and its preconditions are the same. What an ACK does once the segment is delivered
-//! is the generic path's (`grow_after` in `ack.rs`), without the packet that the generic path reads. A segment that
-//! waited for the pacer leaves when the pacer's timer expires.
+//! is the generic path's (`grow_after` in `predicted.rs`), without the packet that the generic path reads. A segment
+//! that waited for the pacer leaves when the pacer's timer expires.
 //!
 //! | generic path | here |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | the last `poll_transmit`, which sends nothing | [`rests_richly`](Connection::rests_richly) |
 //! | `handle_timeout`, where the pacer's time has come | [`take_pacer_timeout`](Connection::take_pacer_timeout) |
 
-use super::Connection;
+use crate::connection::Connection;
 use crate::ecn::Echo;
 use narrows_cc::Needs;
 use narrows_units::{Bytes, Duration, Instant};
