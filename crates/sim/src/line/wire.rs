@@ -79,11 +79,17 @@ impl Line {
         self.wire.len() + usize::from(self.occupied)
     }
 
-    /// Prefetches the packet after the next one on the wire: it was put there long ago.
+    /// The packet that arrives at the far end second.
     #[inline]
-    pub(crate) fn prefetch(&self) {
-        if let Some(after) = self.wire.front() {
-            prefetch_index(core::slice::from_ref(after), 0);
+    pub(crate) fn second_on_wire(&self) -> Option<Parcel> {
+        self.wire.front().map(|second| second.parcel)
+    }
+
+    /// Prefetches the packet that arrives second: it was put on the wire long ago.
+    #[inline]
+    pub(crate) fn prefetch_second(&self) {
+        if let Some(second) = self.wire.front() {
+            prefetch_index(core::slice::from_ref(second), 0);
         }
     }
 
