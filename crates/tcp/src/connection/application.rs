@@ -13,7 +13,7 @@ impl Connection {
     }
 
     /// Adds `bytes` to the application's stream like [`write`](Self::write). The flags count at full ends, and with
-    /// [`Config::gso`].
+    /// [`Config::gso`](narrows_settings::Config::gso).
     pub fn write_with(&mut self, bytes: Bytes, flags: WriteFlags) {
         self.tx.write(bytes.as_u64());
         if let Some(socket) = &mut self.socket {
