@@ -77,7 +77,7 @@ fn a_switch_stands_in_its_field_its_row_and_the_code_that_obeys_it() {
         let (obeys, declared): (Vec<&str>, Vec<&str>) = places.iter().partition(|path| path.starts_with("tcp/src/"));
         let [row, field] = declared[..] else { panic!("{switch} is declared in {declared:?}") };
         assert!(
-            row.starts_with("scenario/src/schema/tcp/") && field == "settings/src/lib.rs",
+            row.starts_with("scenario/src/schema/tcp/") && field == "settings/src/config.rs",
             "{switch}: {declared:?}"
         );
         assert!(!obeys.is_empty(), "{switch} is obeyed nowhere");
