@@ -354,8 +354,8 @@ def test_an_ordinary_user_needs_no_rights(as_nobody: list[str], package: Path, t
     # Parallel tests have a folder of their own in between.
     for above in tmp_path.parents[:3]:
         above.chmod(0o755)
-    environment = {**os.environ, "HOME": str(theirs)}
-    del environment["NARROWS_CACHE"]
+    ours = ("NARROWS_CACHE", "XDG_CACHE_HOME")
+    environment = {name: value for name, value in os.environ.items() if name not in ours} | {"HOME": str(theirs)}
     command = [*as_nobody, *NARROWS, "add", str(package)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
