@@ -1,5 +1,5 @@
-//! Settings that scenario files set and the engine uses, each declared once: those of TCP here, those of queues in
-//! [`queue`], and how schemes describe theirs in [`scheme`].
+//! Settings that scenario files set and the engine uses, each declared once: those of TCP in [`Config`], those of
+//! queues in [`queue`], and how schemes describe theirs in [`scheme`].
 //!
 //! `narrows_scenario::Tcp` holds a [`Config`], and `narrows_tcp::Connection` takes one. The format's words, units and
 //! defaults for each setting are rows in `crates/scenario/src/schema/tcp`.

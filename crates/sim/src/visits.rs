@@ -1,4 +1,4 @@
-//! Packets that wait, outside simulated time, for their host to be fetched from memory.
+//! With many flows: what a packet or the next event needs is fetched from memory before it comes.
 //!
 //! A host that goes ahead of the clock ([`ahead`](crate::ahead)) handles a packet when its arrival is computed. With
 //! thousands of flows, nothing of the host is in the caches then, and the processor would wait for each of its cache
@@ -9,6 +9,9 @@
 //! This changes no result. A visit comes at the latest at its arrival's time, and in the order of the queue, so packets
 //! of a line stay in order. Whether the host may go ahead is decided at the visit, by what is known then; if it may
 //! not, the packet goes on the wire, where it would have been.
+//!
+//! What comes as an event is fetched by the events before it: the next two packets of a line at its last one, and the
+//! next event's line or timer at the event before.
 
 use crate::edge::Link;
 use crate::event::Slot;
