@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.python import held
 from typer.testing import CliRunner
 
 import narrows as nw
@@ -23,12 +24,12 @@ from narrows.store import results
 from narrows.studies.sweep import address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 NARROWS = [sys.executable, "-c", "from narrows.cli import main; main()"]
 
-RUNS = 40
+RUNS = 12
 
 
 @pytest.fixture
@@ -37,39 +38,34 @@ def scenario() -> nw.Scenario:
     return nw.Scenario.load("dumbbell-cubic", {"duration": "12 s"})
 
 
-def command(out: Path, *more: str) -> list[str]:
-    """Return a batch that takes a while."""
-    settings = ["--set", "duration=30 s", "--runs", str(RUNS), "--jobs", "2", "--no-progress", "-q"]
-    return [*NARROWS, "run", "dumbbell-cubic", *settings, "-o", str(out), *more]
+def command(out: Path, *more: str, narrows: Sequence[str] = NARROWS) -> list[str]:
+    """Return a batch of some runs."""
+    settings = ["--set", "duration=12 s", "--runs", str(RUNS), "--jobs", "2", "--no-progress", "-q"]
+    return [*narrows, "run", "dumbbell-cubic", *settings, "-o", str(out), *more]
 
 
 def ended(arguments: list[str], number: signal.Signals, store: Path, least: int) -> tuple[int, str, float]:
     """Start a command, send a signal once some runs are kept, and return its exit code, messages and delay."""
-    with subprocess.Popen(
-        ["env", "--default-signal", *arguments], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            deadline = time.monotonic() + 120
-            while len(list(store.glob("*.zip"))) < least:
-                assert process.poll() is None, process.communicate()
-                assert time.monotonic() < deadline, "no run was kept"
-                time.sleep(0.05)
-            begun = time.monotonic()
-            process.send_signal(number)
-            _, told = process.communicate(timeout=60)
-            return process.returncode, told, time.monotonic() - begun
-        finally:
-            process.kill()
+    with held.started(["env", "--default-signal", *arguments]) as process:
+        deadline = time.monotonic() + 120
+        while len(list(store.glob("*.zip"))) < least:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline, "too few runs were kept"
+            time.sleep(0.05)
+        begun = time.monotonic()
+        process.send_signal(number)
+        _, told = process.communicate(timeout=60)
+        return process.returncode, told, time.monotonic() - begun
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupted_batch_continues_with_the_same_command(number: signal.Signals, tmp_path: Path) -> None:
     """Nothing that had finished is made again, and the result equals that of a batch that nothing interrupted."""
     out, store = tmp_path / "r", tmp_path / "r.runs"
-    code, told, _ = ended(command(out), number, store, 3)
+    code, told, _ = ended(command(out, narrows=held.narrows(3, tmp_path / "never")), number, store, 3)
     assert code == (-number if number == signal.SIGKILL else 128 + number)
     there = {path.name: path.stat().st_mtime_ns for path in store.glob("*.zip")}
-    assert 3 <= len(there) < RUNS
+    assert len(there) == 3
     assert not out.exists(), "results are left to the command that continues"
     if number != signal.SIGKILL:
         assert f"the same command continues from there, and with --runs {len(there)} writes the results" in told
@@ -80,7 +76,7 @@ def test_an_interrupted_batch_continues_with_the_same_command(number: signal.Sig
     assert f"{len(there)} runs kept in {store}, which this command continues" in shown.stderr
     assert not store.exists(), "the runs are removed once the results are written"
     made = nw.load(out)
-    wanted = nw.run("dumbbell-cubic", runs=RUNS, overrides={"duration": "30 s"})
+    wanted = nw.run("dumbbell-cubic", runs=RUNS, overrides={"duration": "12 s"})
     assert made.digest == wanted.digest
     assert made.summary["flows"] == wanted.summary["flows"]
     assert made.samples.to_arrow().equals(wanted.samples.to_arrow())

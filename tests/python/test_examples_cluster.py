@@ -8,18 +8,21 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pytest
 import yaml
+from tests.python import held
 from typer.testing import CliRunner
 
+from narrows.base.errors import InputError
 from narrows.cli import app
 from narrows.sweep import Sweep, execute, load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 SCRIPT: Final = ROOT / "examples" / "cluster" / "slurm.sh"
@@ -33,6 +36,11 @@ while [[ $1 == --* ]]; do shift; done
 wait
 """
 """Runs its command as two tasks, as Slurm does on two nodes."""
+
+DASK: Final = """#!/bin/bash
+if [[ $1 == worker ]]; then set -- "$@" --preload {preload}; fi
+exec {python} -m dask "$@"
+"""
 
 SWEEP: Final = """
 name = "some"
@@ -48,15 +56,25 @@ values = ["reno", "cubic"]
 """
 
 
+class Sbatch(Protocol):
+    """Starts the script on a sweep of so many seeds, with workers that make so many runs and then wait."""
+
+    def __call__(self, seeds: int, free: int) -> AbstractContextManager[subprocess.Popen[str]]: ...
+
+
 @pytest.fixture
-def sbatch(tmp_path: Path) -> Callable[[int], subprocess.Popen[str]]:
-    """Return a function that starts the script on a sweep of so many seeds, as `sbatch` does."""
+def sbatch(tmp_path: Path) -> Sbatch:
+    """Return a function that starts the script on a sweep of so many seeds, as `sbatch` does.
+
+    A worker makes so many runs, and waits before the next.
+    """
     pytest.importorskip("distributed", reason="dask.distributed is not installed: pip install 'narrows[dask]'")
     programs = tmp_path / "bin"
     programs.mkdir()
+    preload = tmp_path / "hold.py"
     for name, text in {
         "srun": SRUN,
-        "dask": f'#!/bin/bash\nexec {sys.executable} -m dask "$@"\n',
+        "dask": DASK.format(python=sys.executable, preload=preload),
         "narrows": f'#!/bin/bash\nexec {sys.executable} -c "from narrows.cli import main; main()" "$@"\n',
         "python3": f'#!/bin/bash\nexec {sys.executable} "$@"\n',
     }.items():
@@ -71,22 +89,18 @@ def sbatch(tmp_path: Path) -> Callable[[int], subprocess.Popen[str]]:
         "TMPDIR": str(tmp_path),
     }
 
-    def start(seeds: int) -> subprocess.Popen[str]:
+    def start(seeds: int, free: int) -> AbstractContextManager[subprocess.Popen[str]]:
         (tmp_path / "sweep.toml").write_text(SWEEP.format(seeds=seeds))
-        command = ["bash", str(SCRIPT), "sweep.toml", "out"]
-        return subprocess.Popen(
-            command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        preload.write_text(held.hold(free, tmp_path / "never"))
+        return held.started(["bash", str(SCRIPT), "sweep.toml", "out"], env=environment, cwd=tmp_path)
 
     return start
 
 
 @pytest.mark.slow
-def test_the_slurm_script_runs_a_sweep_and_leaves_nothing_else(
-    sbatch: Callable[[int], subprocess.Popen[str]], tmp_path: Path
-) -> None:
-    running = sbatch(4)
-    _, errors = running.communicate(timeout=PATIENCE_S)
+def test_the_slurm_script_runs_a_sweep_and_leaves_nothing_else(sbatch: Sbatch, tmp_path: Path) -> None:
+    with sbatch(4, 8) as running:
+        _, errors = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 0, errors
     here = execute(Sweep.from_file(tmp_path / "sweep.toml"))
     assert load(tmp_path / "out").digest == here.digest
@@ -95,20 +109,25 @@ def test_the_slurm_script_runs_a_sweep_and_leaves_nothing_else(
 
 @pytest.mark.slow
 def test_at_slurms_time_limit_finished_runs_are_kept_and_the_same_command_continues(
-    sbatch: Callable[[int], subprocess.Popen[str]], tmp_path: Path
+    sbatch: Sbatch, tmp_path: Path
 ) -> None:
-    running = sbatch(60)
-    deadline = time.monotonic() + PATIENCE_S
-    while running.poll() is None and not list(tmp_path.glob("out/runs/part-*.parquet")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    running.send_signal(signal.SIGTERM)
-    _, errors = running.communicate(timeout=PATIENCE_S)
+    with sbatch(10, 4) as running:
+        deadline = time.monotonic() + PATIENCE_S
+        while running.poll() is None and time.monotonic() < deadline and stored(tmp_path / "out") < 8:
+            time.sleep(0.1)
+        running.send_signal(signal.SIGTERM)
+        _, errors = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 128 + signal.SIGTERM, errors
     assert "the same command continues from there" in errors
-    kept = len(load(tmp_path / "out").runs)
-    assert 0 < kept < 120
     again = execute(Sweep.from_file(tmp_path / "sweep.toml"), tmp_path / "out")
-    assert (again.kept, again.kept + again.made) == (kept, 120)
+    assert (again.kept, again.made) == (8, 12)
+
+
+def stored(out: Path) -> int:
+    """Return how many runs are stored."""
+    with suppress(InputError):
+        return len(load(out).runs)
+    return 0
 
 
 def test_the_slurm_script_is_clean_shell() -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.python.pace import CROWDED, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,9 +34,6 @@ GONE_S = 1.0
 
 PATIENCE_S = 60.0
 """How soon on a machine that does not."""
-
-CROWDED = 0.8
-"""Share of a processor below which a machine counts as crowded."""
 
 SCENARIO = f"""
 duration = "{RUN_S} s"
@@ -192,14 +190,6 @@ def scenario(tmp_path: Path) -> Path:
         pytest.skip(tried.stderr.strip())
     assert tried.returncode == 0, tried.stderr
     return file
-
-
-def share() -> float:
-    """Return the share of a processor that a busy thread gets now."""
-    begin, used = time.monotonic(), time.thread_time()
-    while time.thread_time() < used + 0.02:
-        pass
-    return (time.thread_time() - used) / (time.monotonic() - begin)
 
 
 @pytest.mark.slow

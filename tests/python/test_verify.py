@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
+from tests.python import held
 from typer.testing import CliRunner
 
 import narrows
@@ -234,12 +234,12 @@ main()
 
 
 def test_ctrl_c_ends_it_at_once_and_tells_what_had_finished() -> None:
-    running = subprocess.Popen([sys.executable, "-c", LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert running.stderr is not None
-    assert running.stderr.readline() == "begun\n"
-    begin = time.monotonic()
-    running.send_signal(signal.SIGINT)
-    output, errors = running.communicate(timeout=60)
+    with held.started([sys.executable, "-c", LONG]) as running:
+        assert running.stderr is not None
+        assert running.stderr.readline() == "begun\n"
+        begin = time.monotonic()
+        running.send_signal(signal.SIGINT)
+        output, errors = running.communicate(timeout=60)
     assert time.monotonic() - begin < 10
     assert running.returncode == 130
     assert errors == "error: interrupted: 1 of 2 scenarios had finished, all of them the same\n"
