@@ -15,7 +15,7 @@ from bench.measure import Effort, MeasurementError, System
 from bench.results import RESULTS, Results, notes
 from bench.suite import grow, idle_flows, probes, table
 from bench.sweeps import sweeps
-from bench.systems import BuildError, Places, others, ours
+from bench.systems import BuildError, Places, guided, others, ours
 from bench.workloads import ROOT, WORKLOADS
 
 #: Parts besides the workloads: growth with the number of flows, memory of idle flows, the cost of sampling, and of a
@@ -50,6 +50,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
         help="what takes more CPU time is ended (default: %(default)s s)",
     )
     parser.add_argument("--alone", action="store_true", help="Narrows and the bare loops only")
+    parser.add_argument(
+        "--guided", action="store_true", help="also Narrows compiled as wheels are; needs rustup's llvm-tools"
+    )
     parser.add_argument("--ns2", default=usual.ns2, metavar="PROGRAM", help="ns-2 (default: $NS2, or `ns` on the path)")
     parser.add_argument(
         "--ns3",
@@ -96,6 +99,7 @@ def run(chosen: argparse.Namespace, console: Console) -> Results:
     effort = Effort(chosen.repeat, chosen.patience, chosen.limit)
     own = ours()
     narrows = own[0]
+    wheel = [guided(narrows.version)] if chosen.guided else []
     peers: list[System] = []
     if not chosen.alone:
         peers, missing = others(Places(chosen.ns2, chosen.ns3, chosen.htsim))
@@ -110,10 +114,10 @@ def run(chosen: argparse.Namespace, console: Console) -> Results:
             row
             for name in chosen.only
             if name in WORKLOADS
-            for row in table(WORKLOADS[name], [narrows, *peers, *own[1:]], effort, tell)
+            for row in table(WORKLOADS[name], [narrows, *wheel, *peers, *own[1:]], effort, tell)
         ]
         # ns-3 would take an hour, and ns-2's other scheduler shows the same.
-        growing = [narrows, *[p for p in peers if p.name.startswith(("csg", "ns-2, splay"))]]
+        growing = [narrows, *wheel, *[p for p in peers if p.name.startswith(("csg", "ns-2, splay"))]]
         brief = Effort(min(effort.repeat, 3), effort.patience_s, min(effort.limit_s, 60))
         grown = grow(growing, brief, tell) if "W5" in chosen.only else []
         still = idle_flows(narrows, effort, tell) if "idle" in chosen.only else None
@@ -121,7 +125,9 @@ def run(chosen: argparse.Namespace, console: Console) -> Results:
         status.update("narrows sweep")
         swept = sweeps(min(effort.repeat, 3), effort.limit_s) if "sweeps" in chosen.only else None
         status.update("narrows --help")
-        return Results(here, notes([narrows, *peers, *own[1:]]), rows, grown, still, probed, help_seconds(), swept)
+        return Results(
+            here, notes([narrows, *wheel, *peers, *own[1:]]), rows, grown, still, probed, help_seconds(), swept
+        )
 
 
 def keep(results: Results, folder: Path) -> list[Path]:

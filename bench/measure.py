@@ -24,6 +24,11 @@ class System:
     note: str
     command: Callable[..., list[str] | None]
 
+    @property
+    def ours(self) -> bool:
+        """Whether it is a build of Narrows."""
+        return self.name.startswith("Narrows")
+
 
 @dataclass(frozen=True)
 class Run:

@@ -66,12 +66,13 @@ class Results:
             rows = [one for one in self.rows if one.workload == name]
             if not rows:
                 continue
+            own = [one for one in rows if one.system.startswith("Narrows")]
+            ratios = ["Narrows' is", *(f"{one.system}, is" for one in own[1:])]
             head = [
-                "| system | runs | CPU s | delivered | sent | delivered / CPU s | Narrows' is | peak MiB |",
-                "|---|--:|--:|--:|--:|--:|--:|--:|",
+                f"| system | runs | CPU s | delivered | sent | delivered / CPU s | {' | '.join(ratios)} | peak MiB |",
+                f"|---|--:|--:|--:|--:|--:|{'--:|' * len(ratios)}--:|",
             ]
-            first = rows[0].rate
-            lines = [_line(one, first) for one in rows]
+            lines = [_line(one, [ours.rate for ours in own]) for one in rows]
             parts.append(f"**{name}**: {workload.title}.\n\n" + "\n".join(head + lines))
         if parts:
             said = {f"{one.system} {one.version}".strip(): self.notes.get(one.system, "") for one in self.rows}
@@ -144,7 +145,7 @@ def _sweeps(data: dict[str, Any] | None) -> Sweeps | None:
 
 def _order(one: Growth) -> tuple[bool, str, bool, int]:
     """Narrows first, shared hosts before own ones, then by the number of flows."""
-    return (one.row.system != "Narrows", one.row.system, one.hosts != "shared", one.flows)
+    return (not one.row.system.startswith("Narrows"), one.row.system, one.hosts != "shared", one.flows)
 
 
 def _count(number: int | None) -> str:
@@ -159,9 +160,10 @@ def _mib(row: Row) -> str:
     return "" if row.peak_rss_bytes is None else f"{row.peak_rss_bytes / 1024**2:,.1f}"
 
 
-def _line(row: Row, first: float | None) -> str:
+def _line(row: Row, own: list[float | None]) -> str:
+    """A row of a table, with the rate of each build of Narrows as a multiple of this row's."""
     rate = "" if row.rate is None else f"**{row.rate:,.0f}**"
-    ratio = "" if row.rate is None or first is None else f"{first / row.rate:.2f} x"
+    ratios = ["" if row.rate is None or ours is None else f"{ours / row.rate:.2f} x" for ours in own]
     cells = [
         f"{row.system} {row.version}".strip(),
         str(row.runs),
@@ -169,7 +171,7 @@ def _line(row: Row, first: float | None) -> str:
         _count(row.delivered_packets),
         _count(row.sent_packets),
         rate,
-        ratio,
+        *ratios,
         _mib(row),
     ]
     return f"| {' | '.join(cells)} |"

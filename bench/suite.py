@@ -71,10 +71,10 @@ def table(workload: Workload, systems: Sequence[System], effort: Effort, tell: T
 
 
 def grow(systems: Sequence[System], effort: Effort, tell: Tell) -> list[Growth]:
-    """W5; the first system (Narrows) also with a pair of hosts for each flow. A system past the limit stops there."""
+    """W5; builds of Narrows also with a pair of hosts for each flow. A system past the limit stops there."""
     found = []
     for own_hosts in (False, True):
-        left = list(systems[:1] if own_hosts else systems)
+        left = [one for one in systems if one.ours or not own_hosts]
         for flows in GROWTH:
             if own_hosts and flows <= W2.pairs:
                 continue

@@ -4,12 +4,14 @@ Narrows and the bare loop are built from this repository. The others are used as
 programs below ``ns3`` and ``htsim`` are ours, and are compiled against them.
 """
 
+import hashlib
 import importlib.util
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,15 +54,54 @@ class BuildError(RuntimeError):
     """A given simulator does not exist, or our program for it does not compile; the message says why."""
 
 
-def cargo_examples(*names: str) -> dict[str, Path]:
-    """Build examples of narrows-sim, optimised, and return where they are."""
+def cargo_examples(*names: str, flags: str = "", kind: str = "") -> dict[str, Path]:
+    """Build examples of narrows-sim, optimised, and return where they are; flags of the compiler need a kind."""
     command = ["cargo", "build", "--release", "--locked", "--quiet", "--package", "narrows-sim"]
+    environment = dict(os.environ)
+    if flags:
+        # With a target, Cargo uses the flags for the program alone, and not for what runs while it is built.
+        command += ["--target", _host(), "--target-dir", str(ROOT / "target" / kind)]
+        environment["RUSTFLAGS"] = flags
     for name in names:
         command += ["--example", name]
-    output = subprocess.run([*command, "--message-format=json"], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
+    output = subprocess.run(
+        [*command, "--message-format=json"], cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE
+    ).stdout
     messages = [json.loads(line) for line in output.splitlines()]
     programs = {m["target"]["name"]: Path(m["executable"]) for m in messages if m.get("executable")}
     return {name: programs[name] for name in names}
+
+
+def _host() -> str:
+    """The target of the compiler that Cargo uses."""
+    said = subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout
+    return next(line.removeprefix("host: ") for line in said.splitlines() if line.startswith("host: "))
+
+
+def guided(version: str) -> System:
+    """Narrows as wheels are built (``maturin build --pgo``): guided by a profile of the runs of ``tools/train.py``."""
+    sysroot = subprocess.run(["rustc", "--print", "sysroot"], check=True, capture_output=True, text=True).stdout.strip()
+    tools = sorted(Path(sysroot).glob("lib/rustlib/*/bin/llvm-profdata"))
+    if not tools:
+        raise BuildError("--guided: no llvm-profdata beside the compiler (rustup component add llvm-tools)")
+    folder = BUILD / "guided"
+    shutil.rmtree(folder, ignore_errors=True)
+    counts = folder / "counts"
+    subprocess.run([sys.executable, str(ROOT / "tools" / "train.py"), "--write", str(folder / "train")], check=True)
+    counting = cargo_examples("speed", flags=f"-Cprofile-generate={counts}", kind="counting")["speed"]
+    for scenario in sorted((folder / "train").glob("*.toml")):
+        subprocess.run([str(counting), str(scenario)], check=True, stdout=subprocess.DEVNULL)
+    merged = folder / "merged.profdata"
+    subprocess.run([str(tools[0]), "merge", "--output", str(merged), str(counts)], check=True)
+    # Cargo does not look into the file; by its name it knows another profile.
+    profile = folder / f"{hashlib.sha256(merged.read_bytes()).hexdigest()[:16]}.profdata"
+    merged.rename(profile)
+    program = cargo_examples("speed", flags=f"-Cprofile-use={profile}", kind="guided")["speed"]
+
+    def command(workload: Workload) -> list[str]:
+        return [str(program), str(workload.scenario())]
+
+    return System("Narrows, as in wheels", version, f"{OURS_NOTE}; compiled with a profile", command)
 
 
 def ours() -> list[System]:

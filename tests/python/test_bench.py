@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,6 +24,8 @@ from narrows.model.scenario import Scenario
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+TRAIN = [sys.executable, str(workloads.ROOT / "tools" / "train.py")]
 
 SMALL = workloads.growth(10, own_hosts=False)
 
@@ -49,6 +53,22 @@ def test_workloads_are_scenarios_with_the_flows_and_the_tcp_that_they_claim(name
         assert tcp["sack"] is True
         assert tcp["timestamps"] is True
         assert tcp["delayed_ack"] is None
+
+
+def test_the_profile_of_wheels_is_of_many_kinds_of_runs_but_not_of_the_workloads(tmp_path: Path) -> None:
+    subprocess.run([*TRAIN, "--write", str(tmp_path / "train")], check=True, timeout=120)
+    trained = [Scenario.from_file(path) for path in sorted((tmp_path / "train").iterdir())]
+    measured = [Scenario.from_file(one.scenario()) for one in workloads.WORKLOADS.values()]
+    assert len(trained) >= 30
+    assert max(len(as_json(one)["flows"]) for one in trained) >= 1000
+    networks = {one.core.to_nameless_toml() for one in trained}
+    assert networks.isdisjoint(one.core.to_nameless_toml() for one in measured)
+
+
+@pytest.mark.slow
+def test_the_runs_of_the_profile_end_well() -> None:
+    ended = subprocess.run(TRAIN, capture_output=True, text=True, timeout=300, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
 
 
 @pytest.mark.parametrize("workload", workloads.MANAGED, ids=lambda workload: workload.name)
@@ -150,6 +170,16 @@ def test_tables_say_rates_ratios_and_what_was_too_slow() -> None:
     assert "over the limit" in text
     assert "| W1 | 1.000 | 1.050 | +5.0% | 1.200 | +20.0% |" in text
     assert "0.30 ms of CPU for each run" in text
+
+
+def test_a_build_with_a_profile_has_ratios_of_its_own() -> None:
+    both = results()
+    wheel = System("Narrows, as in wheels", "1", "", lambda _: [])
+    rows = [both.rows[0], row("W1", wheel, [Run(0.4, 4 << 20, 1_000_000, 1_000_100)]), both.rows[1]]
+    text = replace(both, rows=rows).markdown()
+    assert "| Narrows' is | Narrows, as in wheels, is | peak MiB |" in text
+    assert "| Narrows, as in wheels 1 | 1 | 0.40 | 1,000,000 | 1,000,100 | **2,500,000** | 0.80 x | 1.00 x |" in text
+    assert "| other 1 | 1 | 2.00 | 1,000,000 |  | **500,000** | 4.00 x | 5.00 x |" in text
 
 
 def test_each_run_keeps_a_file_of_its_own_and_the_latest(tmp_path: Path) -> None:

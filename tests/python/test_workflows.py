@@ -132,6 +132,16 @@ def test_wheels_are_built_for_both_processors_and_each_is_installed() -> None:
     assert PYPROJECT["project"]["requires-python"].removeprefix(">=") in named
 
 
+def test_wheels_are_compiled_with_a_profile_of_runs_that_are_there() -> None:
+    program, script = PYPROJECT["tool"]["maturin"]["pgo-command"].split()
+    assert (program, (ROOT / script).is_file()) == ("python", True)
+    wheels = LOADED["wheels"]
+    steps = [step.get("run", "") for step in wheels["jobs"]["wheel"]["steps"]]
+    assert sum("--component llvm-tools" in run for run in steps) == 1
+    assert sum("maturin build --pgo " in run for run in steps) == 1
+    assert script in wheels["on"]["pull_request"]["paths"]
+
+
 @pytest.mark.parametrize("job", ["sdist", "wheel"])
 def test_archives_and_wheels_have_the_page_of_the_laboratory(job: str) -> None:
     wheels = LOADED["wheels"]["jobs"]
@@ -156,7 +166,9 @@ def test_the_whole_wheel_is_held_to_the_glibc_of_its_tag() -> None:
     steps = [step.get("run", "") for step in LOADED["wheels"]["jobs"]["wheel"]["steps"]]
     (image,) = re.findall(r"manylinux_2_\d+", LOADED["wheels"]["jobs"]["wheel"]["container"])
     (library,) = [i for i, run in enumerate(steps) if ".ci/lockstep python/narrows/guest" in run]
-    (build,) = [i for i, run in enumerate(steps) if f"maturin build --release --locked --compatibility {image} " in run]
+    (build,) = [
+        i for i, run in enumerate(steps) if f"maturin build --pgo --release --locked --compatibility {image} " in run
+    ]
     (check,) = [i for i, run in enumerate(steps) if f"auditwheel repair --plat {image}_" in run]
     assert library < build < check
 
