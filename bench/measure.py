@@ -12,6 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
+def is_ours(system: str) -> bool:
+    """Whether a system of that name is a build of Narrows."""
+    return system.startswith("Narrows")
+
+
 @dataclass(frozen=True)
 class System:
     """A simulator, and how it is started for a workload.
@@ -27,7 +32,7 @@ class System:
     @property
     def ours(self) -> bool:
         """Whether it is a build of Narrows."""
-        return self.name.startswith("Narrows")
+        return is_ours(self.name)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.machine import Machine
-from bench.measure import Row, System
+from bench.measure import Row, System, is_ours
 from bench.suite import Growth, Idle, Probes
 from bench.sweeps import Sweeps
 from bench.workloads import HERE, WORKLOADS
@@ -66,7 +66,7 @@ class Results:
             rows = [one for one in self.rows if one.workload == name]
             if not rows:
                 continue
-            own = [one for one in rows if one.system.startswith("Narrows")]
+            own = [one for one in rows if is_ours(one.system)]
             ratios = ["Narrows' is", *(f"{one.system}, is" for one in own[1:])]
             head = [
                 f"| system | runs | CPU s | delivered | sent | delivered / CPU s | {' | '.join(ratios)} | peak MiB |",
@@ -145,7 +145,7 @@ def _sweeps(data: dict[str, Any] | None) -> Sweeps | None:
 
 def _order(one: Growth) -> tuple[bool, str, bool, int]:
     """Narrows first, shared hosts before own ones, then by the number of flows."""
-    return (not one.row.system.startswith("Narrows"), one.row.system, one.hosts != "shared", one.flows)
+    return (not is_ours(one.row.system), one.row.system, one.hosts != "shared", one.flows)
 
 
 def _count(number: int | None) -> str:

@@ -2,13 +2,12 @@
 
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from tests.python import pace
+from tests.python import held, pace
 
 from narrows.studies.validation import Validation, validate
 
@@ -53,12 +52,12 @@ def interrupted(tmp_path: Path) -> float:
     """Press Ctrl-C while both simulators run, and return how long it takes to end, s."""
     verb = "from narrows.cli import main; main()"
     options = ["-o", str(tmp_path / "page.md")]  # everything: some minutes of work
-    process = subprocess.Popen([sys.executable, "-c", verb, "validate", *options], stderr=subprocess.PIPE, text=True)
-    time.sleep(4)
-    begin = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    took = time.monotonic() - begin
+    with held.started([sys.executable, "-c", verb, "validate", *options]) as process:
+        time.sleep(4)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        took = time.monotonic() - begin
     assert process.returncode == 130, said
     assert said.splitlines()[-1].startswith("error: interrupted")  # estimates may come before it
     assert {entry.name for entry in tmp_path.iterdir()} <= {"page.runs"}
